@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case (scenario point × kernel × mode × device) and its result: one line of cases.jsonl.
+#ifndef LG_MODEL_CASE_H
+#define LG_MODEL_CASE_H
+
+#include "model/finding.h"
+#include "model/kernel_spec.h"
+#include "model/observation.h"
+#include "model/scenario.h"
+#include "model/verdict.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct lg_case {
+    char id[17]; // 16 hex digits: hash of scenario name, point, seed, kernel, mode, device
+    const lg_scenario *scenario; // a point: no matrix left
+    const lg_kernel *kernel;
+    lg_mode mode;
+    const char *device; // "sim" | "cuda"
+} lg_case;
+
+typedef struct lg_case_result {
+    const lg_case *what;
+    lg_verdict verdict;
+    lg_attribution attribution;
+    const char *detected_by; // "host_check", "device_assert", "fault_record", "nan", "memory_check",
+                             // "reference" (a wrong number), or NULL
+    const char *reason;      // why skipped / what was wrong, in one line; NULL when nothing to say
+    bool as_expected;
+    const char *expectation; // "detected, cause wrong_head_width" and what differed; never NULL
+    lg_finding finding;
+    lg_observation observation;
+    double *loss; // what the kernel returned (n_loss values), NULL when none was readable
+    int64_t n_loss;
+    double *reference_loss;
+    int64_t n_reference_loss;
+    int64_t n_rows;              // rows of the batch
+    lg_injection injected[LG_MAX_FAULTS]; // ground truth; rows owned by this result
+    int n_injected;
+    double max_error_share; // largest |got-want| / bound over all compared numbers; NaN: none compared
+    char *repro;            // the command that runs exactly this case again
+    int64_t elapsed_ns;
+} lg_case_result;
+
+void lg_case_result_free(lg_case_result *result);
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// How reports and progress listen to a session without knowing the pipeline.
+//
+// The session calls the functions one at a time (under its lock), in plan order for case_done, so an
+// observer needs no lock and its output does not depend on --jobs. Pointers live for the call only.
+#ifndef LG_MODEL_OBSERVER_H
+#define LG_MODEL_OBSERVER_H
+
+#include "model/case.h"
+
+typedef struct lg_column_proof {
+    const lg_kernel *kernel;
+    lg_mode mode;
+    bool proven;
+    const char *why; // what the known-bad batch did when not proven
+} lg_column_proof;
+
+typedef struct lg_run_info {
+    const char *device;
+    int64_t n_cases;
+    int64_t n_scenarios; // points
+    int64_t n_kernels;
+    const char *command; // the command line, for reports
+} lg_run_info;
+
+typedef struct lg_run_summary {
+    int64_t n_cases;
+    int64_t n_as_expected;
+    int64_t n_not_expected;
+    int64_t n_untested;
+    int64_t n_skipped;
+    int64_t by_verdict[LG_N_VERDICTS];
+    int exit_code; // 0 as expected, 1 something was not, 3 nothing proven
+} lg_run_summary;
+
+typedef struct lg_observer {
+    void *context;
+    void (*run_begun)(void *context, const lg_run_info *info);
+    void (*column_proven)(void *context, const lg_column_proof *proof);
+    void (*case_done)(void *context, const lg_case_result *result);
+    void (*run_ended)(void *context, const lg_run_summary *summary);
+} lg_observer;
+
+#endif

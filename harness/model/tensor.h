@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A strided array of one element type, as the framework would hand it to a kernel.
+#ifndef LG_MODEL_TENSOR_H
+#define LG_MODEL_TENSOR_H
+
+#include "model/dtype.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LG_MAX_RANK = 8 };
+
+typedef struct lg_tensor {
+    lg_dtype dtype;            // LG_DTYPE_NONE: there is no such tensor
+    int rank;                  // 0 is a scalar
+    int64_t shape[LG_MAX_RANK];
+    int64_t stride[LG_MAX_RANK]; // in elements, >= 0; 0 is an expanded dimension
+    void *data;                // element (0, 0, …); owned by the tensor, from lg_buffer_alloc
+    size_t n_stored;           // elements in `data`; every reachable offset is below it
+} lg_tensor;
+
+bool lg_tensor_exists(const lg_tensor *tensor);
+int64_t lg_tensor_numel(const lg_tensor *tensor); // product of the shape; 1 for a scalar
+size_t lg_tensor_bytes(const lg_tensor *tensor);  // stored bytes
+bool lg_tensor_is_contiguous(const lg_tensor *tensor);
+
+// A contiguous tensor, contents undefined. false when memory is out or a size overflows.
+bool lg_tensor_init(lg_tensor *tensor, lg_dtype dtype, int rank, const int64_t *shape);
+// The same logical shape stored with other strides (n_stored follows); contents undefined.
+bool lg_tensor_init_strided(lg_tensor *tensor, lg_dtype dtype, int rank, const int64_t *shape,
+                            const int64_t *stride);
+bool lg_tensor_copy(lg_tensor *out, const lg_tensor *in); // keeps the strides
+void lg_tensor_free(lg_tensor *tensor);
+
+// Offset in `data` of the flat (row-major) logical element `index`.
+int64_t lg_tensor_offset(const lg_tensor *tensor, int64_t index);
+double lg_tensor_get_f64(const lg_tensor *tensor, int64_t index); // by flat logical index
+int64_t lg_tensor_get_i64(const lg_tensor *tensor, int64_t index);
+void lg_tensor_set_f64(lg_tensor *tensor, int64_t index, double value);
+void lg_tensor_set_i64(lg_tensor *tensor, int64_t index, int64_t value);
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenario point → batch: clean data first, then each fault in the order of the file.
+#ifndef LG_PIPELINE_GENERATE_H
+#define LG_PIPELINE_GENERATE_H
+
+#include "model/batch.h"
+#include "model/scenario.h"
+#include "support/error.h"
+
+// Generates or reads every array, injects the faults and records for each the rows it spoiled. With
+// `with_faults` false: the control, the same data without them. A fault that cannot fire on this batch
+// (nothing to spoil) leaves `fired` false. Errors (unreadable file, wrong shape) point at the file.
+bool lg_generate(const lg_scenario *scenario, bool with_faults, lg_batch *batch, lg_diags *diags);
+
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a right kernel may be from the double-precision reference, derived from dtype, number of
+// terms and order of summation; the derivation stands beside the table in tolerance.c.
+#ifndef LG_PIPELINE_TOLERANCE_H
+#define LG_PIPELINE_TOLERANCE_H
+
+#include "model/batch.h"
+#include "model/loss.h"
+
+typedef enum lg_quantity { LG_Q_LOSS, LG_Q_ROW_LOSS, LG_Q_TOTAL_WEIGHT, LG_Q_GRADIENT } lg_quantity;
+
+// The bound |got - want| must not exceed, for element `index` of the quantity with reference value
+// `want` (finite). Always > 0 and finite unless the quantity must be exact (then 0).
+double lg_tolerance(const lg_batch *batch, const lg_reference *reference, lg_quantity quantity,
+                    int64_t index, double want);
+
+// Class first (NaN, +inf, -inf, finite), then |got-want| <= bound. A finite `want` whose rounding to
+// the output dtype overflows accepts that infinity. Returns the error as a share of the bound: <= 1
+// passes; INFINITY when the classes differ.
+double lg_compare(double got, double want, double bound, lg_dtype out_dtype);
+
+#endif
