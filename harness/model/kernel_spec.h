@@ -11,6 +11,7 @@
 #include "support/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum lg_policy {
@@ -23,6 +24,7 @@ typedef enum lg_policy {
 
 const char *lg_policy_name(lg_policy policy);
 bool lg_policy_parse(const char *name, lg_policy *policy);
+const char *const *lg_policy_names(size_t *n); // without "unset"
 
 typedef enum lg_mode {
     LG_MODE_UNSET = 0,
@@ -35,6 +37,7 @@ typedef enum lg_mode {
 const char *lg_mode_name(lg_mode mode);
 const char *lg_mode_help(lg_mode mode);
 bool lg_mode_parse(const char *name, lg_mode *mode);
+const char *const *lg_mode_names(size_t *n); // without "unset"
 
 // A size expression over the names of the argument vocabulary, kept as text; parsed and evaluated by
 // model/kernel_expr.h: integers, names, + - * / (floor), ceil_div(a,b), min, max, next_pow2.
