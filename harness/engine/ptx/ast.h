@@ -167,7 +167,10 @@ typedef struct lg_ptx_insn {
     int n_types;           // .f32.s32 → {F32, S32}, in the order written
     lg_ptx_type types[4];
     lg_ptx_mods mods;
-    int n_operands; // as written, destination first; call: [LIST ret] FUNC|REG [LIST args]
+    // As written, destination first. call: [LIST ret] FUNC|REG [LIST args], the prototype of an
+    // indirect call is checked and dropped. brx.idx: REG LIST, the elements are LABELs. A cache-policy
+    // operand (.L2::cache_hint) is dropped.
+    int n_operands;
     lg_ptx_operand operands[LG_PTX_MAX_OPERANDS];
     int32_t src; // index into function->srcs, -1 none
 } lg_ptx_insn;
@@ -184,8 +187,11 @@ typedef struct lg_ptx_symbol {
     lg_ptx_type type;
     uint32_t align;
     uint64_t bytes;  // whole size; 0 for `extern .shared x[]` (dynamic shared memory)
-    uint64_t offset; // PARAM: offset in the parameter block. SHARED, LOCAL: offset in the function's
-                     // frame, laid out by the parser. GLOBAL, CONST: 0 (placed at load)
+    // PARAM of an entry: offset in the parameter block. PARAM of a .func: offset in its parameter frame,
+    // which holds the returns, then the parameters, in [0, param_bytes), and the call-sequence
+    // variables after them (sibling { } blocks share their bytes). SHARED, LOCAL: offset in the
+    // function's frame (module-level .shared: 0, placed at load). GLOBAL, CONST: 0 (placed at load).
+    uint64_t offset;
     bool is_extern;
     const uint8_t *init; // `bytes` initial bytes, or NULL for zero
     int n_relocs;        // addresses of other symbols inside the initialiser
@@ -206,14 +212,19 @@ typedef struct lg_ptx_function {
     int32_t line;
     int n_returns;            // .func return parameters: symbols[0..n_returns)
     int n_params;             // then symbols[n_returns..n_returns+n_params); PARAM space
-    uint64_t param_bytes;     // size of the entry's parameter block
+    uint64_t param_bytes; // size of the entry's parameter block; .func: returns and parameters
     int n_symbols;            // params, then shared, local and call-sequence .param variables
-    lg_ptx_symbol *symbols;   // call-sequence .param: PARAM space, own offsets after the params
-    uint64_t call_param_bytes; // frame for call-sequence parameters
+    lg_ptx_symbol *symbols;   // call-sequence .param: PARAM space, offset >= param_bytes
+    // The call-sequence variables lie in [param_bytes, param_bytes + call_param_bytes), of entries too
+    // (there they are not part of what the launch passes).
+    uint64_t call_param_bytes;
     uint64_t local_bytes;
     uint64_t shared_bytes; // static shared memory, without the module-level .shared variables
     int n_regs;
-    lg_ptx_reg *regs; // scoped redeclarations inside { } get registers of their own
+    // Only the registers that are used; scoped redeclarations inside { } get registers of their own.
+    lg_ptx_reg *regs;
+    // The last instruction never falls off the end: a `ret` is added where the text has none, so that
+    // every label is the index of an instruction.
     int n_insns;
     lg_ptx_insn *insns;
     int n_srcs;
@@ -222,7 +233,8 @@ typedef struct lg_ptx_function {
     uint32_t req_threads[3]; // .reqntid
     // From cfg.h: for each instruction that can diverge (guarded bra, brx), the index of the
     // instruction where its paths meet again (immediate post-dominator), n_insns for "at exit"; -1
-    // for the others.
+    // for the others. A guarded ret or exit has n_insns: the threads that took it are gone, and
+    // the post-dominators of other branches do not count it as a path.
     int32_t *reconverge;
 } lg_ptx_function;
 
