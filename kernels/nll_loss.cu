@@ -18,7 +18,7 @@
 //   spatial_no_reduce  one row a thread, any strides
 // each forward and backward, for every policy, input and target type. Backward writes every element of
 // grad_input: zero, the label's cell, or NaN for a row that a checked policy refused.
-#include "lossgate_kernel.cuh"
+#include "lossgate_reduce.cuh"
 
 // Where the arrays are and how to walk them.
 struct nll_view {
@@ -35,12 +35,6 @@ __device__ inline int64_t input_offset(const nll_view &view, int64_t row) {
 __device__ inline int64_t target_offset(const nll_view &view, int64_t row) {
     return row / view.spatial * view.tn + row % view.spatial * view.ts;
 }
-
-// What a row adds: its weighted loss and its weight. An ignored row adds nothing at all.
-template <typename A> struct row_term {
-    A loss;
-    A weight;
-};
 
 template <policy P, typename T, typename L>
 __device__ row_term<acc_t<T>> nll_row(const nll_view &view, int64_t row, const T *input,
@@ -59,24 +53,6 @@ __device__ row_term<acc_t<T>> nll_row(const nll_view &view, int64_t row, const T
     return {-w * widen(input[input_offset(view, row) + t * view.sc]), w};
 }
 
-// Sums over the block in an order that depends on blockDim alone. The block size is a power of two.
-template <typename A> __device__ row_term<A> block_sum(row_term<A> mine) {
-    __shared__ A losses[1024];
-    __shared__ A weights[1024];
-    const unsigned i = threadIdx.x;
-    losses[i] = mine.loss;
-    weights[i] = mine.weight;
-    __syncthreads();
-    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-        if (i < half) {
-            losses[i] += losses[i + half];
-            weights[i] += weights[i + half];
-        }
-        __syncthreads();
-    }
-    return {losses[0], weights[0]};
-}
-
 template <policy P, typename T, typename L>
 __device__ row_term<acc_t<T>> block_rows(const nll_view &view, const T *input, const L *target,
                                          const T *weight, reporter to) {
@@ -90,13 +66,6 @@ __device__ row_term<acc_t<T>> block_rows(const nll_view &view, const T *input, c
         sum.weight += term.weight;
     }
     return block_sum(sum);
-}
-
-template <typename T>
-__device__ void write_reduced(row_term<acc_t<T>> sum, bool mean, T *output,
-                              acc_t<T> *total_weight) {
-    *output = narrow<T>(mean ? sum.loss / sum.weight : sum.loss);
-    *total_weight = sum.weight;
 }
 
 template <policy P, typename T, typename L>
