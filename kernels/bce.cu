@@ -155,27 +155,27 @@ __device__ void backward(T *grad_input, const T *grad_output, const bce_arrays<T
 }
 
 // The entries. bce has no positive weight: it passes null.
-#define BCE_PARAMS const T *input, const T *target, const T *weight, int64_t n
-#define BCE_ARRAYS bce_arrays<T>{input, target, weight, nullptr, n}
-#define LOGIT_PARAMS                                                                               \
+#define BCE_PARAMS(T) const T *input, const T *target, const T *weight, int64_t n
+#define BCE_ARRAYS(T) bce_arrays<T>{input, target, weight, nullptr, n}
+#define LOGIT_PARAMS(T)                                                                             \
     const T *input, const T *target, const T *weight, const T *pos_weight, int64_t n
-#define LOGIT_ARRAYS bce_arrays<T>{input, target, weight, pos_weight, n}
+#define LOGIT_ARRAYS(T) bce_arrays<T>{input, target, weight, pos_weight, n}
 #define RECORD_PARAMS lossgate_record_ring *ring, uint32_t launch
 #define RECORD reporter{ring, launch}
 
 #define BCE_ENTRIES(name, Loss, PARAMS, ARRAYS, p, P, d, T)                                        \
-    extern "C" __global__ void name##_forward_elementwise_##p##_##d(T *output, PARAMS,             \
+    extern "C" __global__ void name##_forward_elementwise_##p##_##d(T *output, PARAMS(T),          \
                                                                     RECORD_PARAMS) {               \
-        forward_elementwise<P, Loss<acc_t<T>>, T>(output, ARRAYS, RECORD);                         \
+        forward_elementwise<P, Loss<acc_t<T>>, T>(output, ARRAYS(T), RECORD);                      \
     }                                                                                              \
-    extern "C" __global__ void name##_forward_partial_##p##_##d(acc_t<T> *partial, PARAMS,         \
+    extern "C" __global__ void name##_forward_partial_##p##_##d(acc_t<T> *partial, PARAMS(T),      \
                                                                 RECORD_PARAMS) {                   \
-        forward_partial<P, Loss<acc_t<T>>, T>(partial, ARRAYS, RECORD);                            \
+        forward_partial<P, Loss<acc_t<T>>, T>(partial, ARRAYS(T), RECORD);                         \
     }                                                                                              \
     extern "C" __global__ void name##_backward_##p##_##d(T *grad_input, const T *grad_output,      \
-                                                         PARAMS, int reduction,                    \
+                                                         PARAMS(T), int reduction,                 \
                                                          RECORD_PARAMS) {                          \
-        backward<P, Loss<acc_t<T>>, T>(grad_input, grad_output, ARRAYS, reduction, RECORD);        \
+        backward<P, Loss<acc_t<T>>, T>(grad_input, grad_output, ARRAYS(T), reduction, RECORD);     \
     }
 
 #define BCE_BOTH(p, P, d, T)                                                                       \
