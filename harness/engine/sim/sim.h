@@ -32,8 +32,10 @@ typedef enum lg_sim_status {
 } lg_sim_status;
 
 typedef enum lg_sim_check { // bits; the bounds checks of every access are always on
-    LG_SIM_CHECK_INIT = 1,   // reads of global memory never written
-    LG_SIM_CHECK_RACE = 2,   // shared-memory races between barriers
+    // What a check finds is in `fault` with has_fault set; the launch goes on and its status stays what
+    // it would be without the check.
+    LG_SIM_CHECK_INIT = 1, // reads of global memory never written: "uninitialised read"
+    LG_SIM_CHECK_RACE = 2, // shared-memory races between barriers: "race"
 } lg_sim_check;
 
 // The first fault of a launch. Strings belong to the launch result.
@@ -60,6 +62,7 @@ typedef struct lg_sim_launch {
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t shared_bytes; // dynamic
+    uint32_t shared_limit; // static and dynamic together; 0: 48 KiB. At most 227 KiB
     const void *params;    // the entry's parameter block, param_bytes of it
     size_t param_bytes;
     uint64_t budget;       // warp instructions; 0: the default of 10^10
@@ -100,6 +103,9 @@ size_t lg_sim_bytes_in_use(const lg_sim *sim);
 // engine cannot execute are listed in `diags` with their PTX line; NULL when there is any.
 lg_sim_module *lg_sim_load(lg_sim *sim, const lg_ptx_module *ptx, lg_diags *diags);
 void lg_sim_unload(lg_sim *sim, lg_sim_module *module);
+// Static shared memory of a launch of the function, in bytes: its own, that of the .func it may call and
+// the module's.
+uint64_t lg_sim_static_shared(const lg_sim_module *module, int function);
 // Address and size of a module-level .global or .const variable; false when there is none.
 bool lg_sim_global(const lg_sim_module *module, const char *name, uint64_t *address, uint64_t *bytes);
 // The function index is lg_ptx_find_function's.
