@@ -8,13 +8,13 @@
 #include <string.h>
 #include <yaml.h>
 
-typedef struct loader {
+typedef struct yaml_loader {
     yaml_parser_t parser;
     lg_yaml_doc *doc;
     lg_diags *diags;
     int64_t n_nodes;
     bool failed; // nothing more can be read
-} loader;
+} yaml_loader;
 
 enum { MAX_SHOWN_LINE = 240 };
 
@@ -74,10 +74,10 @@ lg_loc lg_yaml_loc(const lg_yaml_doc *doc, const lg_yaml_node *node) {
     return (lg_loc){doc->name, node ? node->line : 0, node ? node->column : 0};
 }
 
-static void fail_at(loader *loader, yaml_mark_t mark, const char *format, ...)
+static void fail_at(yaml_loader *loader, yaml_mark_t mark, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void fail_at(loader *loader, yaml_mark_t mark, const char *format, ...) {
+static void fail_at(yaml_loader *loader, yaml_mark_t mark, const char *format, ...) {
     va_list args;
     va_start(args, format);
     add_error(loader->doc, (int)mark.line + 1, (int)mark.column + 1, loader->diags, format, args);
@@ -85,7 +85,7 @@ static void fail_at(loader *loader, yaml_mark_t mark, const char *format, ...) {
     loader->failed = true;
 }
 
-static bool next_event(loader *loader, yaml_event_t *event) {
+static bool next_event(yaml_loader *loader, yaml_event_t *event) {
     if (yaml_parser_parse(&loader->parser, event)) {
         return true;
     }
@@ -107,7 +107,7 @@ static bool next_event(loader *loader, yaml_event_t *event) {
     return false;
 }
 
-static lg_yaml_node *new_node(loader *loader, lg_yaml_kind kind, yaml_mark_t mark) {
+static lg_yaml_node *new_node(yaml_loader *loader, lg_yaml_kind kind, yaml_mark_t mark) {
     if (++loader->n_nodes > LG_YAML_MAX_NODES) {
         fail_at(loader, mark, "more than %d values in one file; large arrays belong in a .npy file",
                 LG_YAML_MAX_NODES);
@@ -119,7 +119,7 @@ static lg_yaml_node *new_node(loader *loader, lg_yaml_kind kind, yaml_mark_t mar
     return node;
 }
 
-static bool refuse_extras(loader *loader, yaml_mark_t mark, const yaml_char_t *anchor,
+static bool refuse_extras(yaml_loader *loader, yaml_mark_t mark, const yaml_char_t *anchor,
                           const yaml_char_t *tag) {
     if (anchor) {
         fail_at(loader, mark, "anchors and aliases are not read; write the value out");
@@ -129,9 +129,9 @@ static bool refuse_extras(loader *loader, yaml_mark_t mark, const yaml_char_t *a
     return loader->failed;
 }
 
-static lg_yaml_node *load_node(loader *loader, yaml_event_t *event, int depth);
+static lg_yaml_node *load_node(yaml_loader *loader, yaml_event_t *event, int depth);
 
-static lg_yaml_node *load_scalar(loader *loader, const yaml_event_t *event) {
+static lg_yaml_node *load_scalar(yaml_loader *loader, const yaml_event_t *event) {
     size_t length = event->data.scalar.length;
     const char *text = (const char *)event->data.scalar.value;
     if (refuse_extras(loader, event->start_mark, event->data.scalar.anchor,
@@ -151,7 +151,7 @@ static lg_yaml_node *load_scalar(loader *loader, const yaml_event_t *event) {
 }
 
 // Reads one more node unless the collection ends here; NULL at its end or when reading failed.
-static lg_yaml_node *load_next(loader *loader, yaml_event_type_t end, int depth) {
+static lg_yaml_node *load_next(yaml_loader *loader, yaml_event_type_t end, int depth) {
     yaml_event_t event;
     if (!next_event(loader, &event)) {
         return NULL;
@@ -164,7 +164,7 @@ static lg_yaml_node *load_next(loader *loader, yaml_event_type_t end, int depth)
     return node;
 }
 
-static void load_items(loader *loader, lg_yaml_node *list, int depth) {
+static void load_items(yaml_loader *loader, lg_yaml_node *list, int depth) {
     int64_t capacity = 0;
     lg_yaml_node **items = NULL;
     lg_yaml_node *item;
@@ -182,7 +182,7 @@ static void load_items(loader *loader, lg_yaml_node *list, int depth) {
     free(items);
 }
 
-static bool add_entry(loader *loader, lg_yaml_node *map, lg_yaml_entry *entries,
+static bool add_entry(yaml_loader *loader, lg_yaml_node *map, lg_yaml_entry *entries,
                       lg_yaml_entry entry) {
     if (map->n == LG_YAML_MAX_KEYS) {
         fail_at(loader,
@@ -202,7 +202,7 @@ static bool add_entry(loader *loader, lg_yaml_node *map, lg_yaml_entry *entries,
     return true;
 }
 
-static void load_entries(loader *loader, lg_yaml_node *map, int depth) {
+static void load_entries(yaml_loader *loader, lg_yaml_node *map, int depth) {
     lg_yaml_entry *entries = lg_xcalloc(LG_YAML_MAX_KEYS, sizeof *entries);
     lg_yaml_entry entry;
     while ((entry.key = load_next(loader, YAML_MAPPING_END_EVENT, depth)) != NULL) {
@@ -226,7 +226,7 @@ static void load_entries(loader *loader, lg_yaml_node *map, int depth) {
     free(entries);
 }
 
-static lg_yaml_node *load_node(loader *loader, yaml_event_t *event, int depth) {
+static lg_yaml_node *load_node(yaml_loader *loader, yaml_event_t *event, int depth) {
     yaml_mark_t mark = event->start_mark;
     lg_yaml_node *node = NULL;
     if (depth >= LG_YAML_MAX_DEPTH) {
@@ -254,7 +254,7 @@ static lg_yaml_node *load_node(loader *loader, yaml_event_t *event, int depth) {
 }
 
 // Reads events until one of a type that carries data; the stream and document marks are skipped.
-static void load_document(loader *loader) {
+static void load_document(yaml_loader *loader) {
     bool done = false;
     while (!done && !loader->failed) {
         yaml_event_t event;
@@ -296,7 +296,7 @@ bool lg_yaml_parse(const char *name, const char *text, size_t n, lg_arena *arena
     }
     doc->text = copy;
     doc->n = n;
-    loader loader = {.doc = doc, .diags = diags};
+    yaml_loader loader = {.doc = doc, .diags = diags};
     if (!yaml_parser_initialize(&loader.parser)) {
         return lg_yaml_error(doc, NULL, diags, "out of memory");
     }
