@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Members of a .npz archive (a zip of .npy files) as byte streams, for support/npy.c.
+#ifndef LG_SUPPORT_NPZ_H
+#define LG_SUPPORT_NPZ_H
+
+#include "support/error.h"
+
+#include <stdint.h>
+
+typedef struct lg_npz_member lg_npz_member;
+
+// `member` is the array's name with or without ".npy"; NULL takes the only one and, when there are
+// several, the error lists them. NULL with an error added.
+lg_npz_member *lg_npz_open(const char *path, const char *member, lg_diags *diags);
+// Bytes read, 0 at the end, -1 when the archive is damaged (a checksum that does not match too).
+int64_t lg_npz_read(lg_npz_member *member, void *out, int64_t n);
+const char *lg_npz_problem(lg_npz_member *member); // after -1
+void lg_npz_close(lg_npz_member *member);
+
+#endif
