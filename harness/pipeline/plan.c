@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/plan.h"
+
+#include "support/alloc.h"
+#include "support/str.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+static bool is_pattern(const char *glob) {
+    return strpbrk(glob, "*?[") != NULL;
+}
+
+// An empty list lets everything through.
+static bool list_matches(const lg_str_list *globs, const char *name) {
+    for (int64_t i = 0; i < globs->n; i++) {
+        if (lg_glob_match(globs->items[i], name)) {
+            return true;
+        }
+    }
+    return globs->n == 0;
+}
+
+static bool list_names(const lg_str_list *globs, const char *name) {
+    for (int64_t i = 0; i < globs->n; i++) {
+        if (!is_pattern(globs->items[i]) && strcmp(globs->items[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void lg_case_id(const lg_scenario *scenario, const lg_kernel *kernel, lg_mode mode,
+                const char *device, char id[17]) {
+    char seed[32];
+    snprintf(seed, sizeof(seed), "%" PRIu64, scenario->batch.seed);
+    const char *parts[] = {scenario->name, scenario->point,    seed,
+                           kernel->name,   lg_mode_name(mode), device};
+    lg_str key = {0};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        const char *part = parts[i] ? parts[i] : "";
+        lg_str_add_n(&key, part, strlen(part) + 1); // the NUL keeps "a"+"bc" apart from "ab"+"c"
+    }
+    snprintf(id, 17, "%016" PRIx64, (uint64_t)XXH64(key.text, key.n, 0));
+    lg_str_free(&key);
+}
+
+static void add_quoted(lg_str *out, const char *word) {
+    bool plain = *word != '\0';
+    for (const char *p = word; *p; p++) {
+        plain = plain && (isalnum((unsigned char)*p) || strchr("_-./:=,+@%", *p));
+    }
+    if (plain) {
+        lg_str_add(out, word);
+        return;
+    }
+    lg_str_add(out, "'");
+    for (const char *p = word; *p; p++) {
+        if (*p == '\'') {
+            lg_str_add(out, "'\\''");
+        } else {
+            lg_str_add_n(out, p, 1);
+        }
+    }
+    lg_str_add(out, "'");
+}
+
+char *lg_case_repro(const lg_case *what, const char *prefix) {
+    lg_str out = {0};
+    lg_str_printf(&out, "%s --case %s --seed %" PRIu64 " ", prefix, what->id,
+                  what->scenario->batch.seed);
+    add_quoted(&out, what->scenario->path);
+    lg_str_add(&out, " --kernel ");
+    add_quoted(&out, what->kernel->name);
+    lg_str_printf(&out, " --mode %s", lg_mode_name(what->mode));
+    return lg_str_take(&out);
+}
+
+typedef struct builder {
+    const lg_session_options *options;
+    lg_plan *plan;
+    int64_t points_capacity, cases_capacity, columns_capacity;
+    lg_plan_point *points;
+    lg_plan_case *cases;
+    lg_plan_column *columns;
+    int64_t *column_of; // [kernel × LG_N_MODES + mode], -1: not used yet
+} builder;
+
+static int64_t column_index(builder *b, int64_t kernel, lg_mode mode) {
+    int64_t *slot = &b->column_of[kernel * LG_N_MODES + mode];
+    if (*slot >= 0) {
+        return *slot;
+    }
+    lg_plan *plan = b->plan;
+    if (plan->n_columns == b->columns_capacity) {
+        b->columns_capacity = b->columns_capacity * 2 + 16;
+        b->columns = lg_xrealloc(b->columns, (size_t)b->columns_capacity * sizeof(*b->columns));
+    }
+    b->columns[plan->n_columns] =
+        (lg_plan_column){.kernel = &b->options->kernels->items[kernel], .mode = mode};
+    *slot = plan->n_columns++;
+    return *slot;
+}
+
+static void add_case(builder *b, const lg_scenario *scenario, int64_t kernel, lg_mode mode) {
+    const lg_session_options *options = b->options;
+    lg_plan *plan = b->plan;
+    lg_plan_case item = {
+        .what = {.scenario = scenario,
+                 .kernel = &options->kernels->items[kernel],
+                 .mode = mode,
+                 .device = options->driver->name},
+        .point = plan->n_points,
+        .named = list_names(&scenario->kernels, options->kernels->items[kernel].name),
+    };
+    lg_case_id(scenario, item.what.kernel, mode, item.what.device, item.what.id);
+    if (options->only_case && strcmp(options->only_case, item.what.id) != 0) {
+        return;
+    }
+    item.column = column_index(b, kernel, mode);
+    if (plan->n_cases == b->cases_capacity) {
+        b->cases_capacity = b->cases_capacity * 2 + 64;
+        b->cases = lg_xrealloc(b->cases, (size_t)b->cases_capacity * sizeof(*b->cases));
+    }
+    b->cases[plan->n_cases++] = item;
+}
+
+static void add_point(builder *b, const lg_scenario *scenario) {
+    const lg_session_options *options = b->options;
+    lg_plan *plan = b->plan;
+    int64_t first = plan->n_cases;
+    for (int64_t k = 0; k < options->kernels->n; k++) {
+        const lg_kernel *kernel = &options->kernels->items[k];
+        if (kernel->family != scenario->loss.kind ||
+            !list_matches(&scenario->kernels, kernel->name) ||
+            !list_matches(&options->kernel_globs, kernel->name)) {
+            continue;
+        }
+        for (int m = LG_MODE_UNSET + 1; m < LG_N_MODES; m++) {
+            const char *mode_name = lg_mode_name((lg_mode)m);
+            if (list_matches(&scenario->modes, mode_name) &&
+                list_matches(&options->mode_globs, mode_name)) {
+                add_case(b, scenario, k, (lg_mode)m);
+            }
+        }
+    }
+    if (plan->n_cases == first) {
+        return;
+    }
+    if (plan->n_points == b->points_capacity) {
+        b->points_capacity = b->points_capacity * 2 + 64;
+        b->points = lg_xrealloc(b->points, (size_t)b->points_capacity * sizeof(*b->points));
+    }
+    b->points[plan->n_points++] = (lg_plan_point){
+        .scenario = scenario, .first_case = first, .n_cases = plan->n_cases - first};
+}
+
+// --seed overrides the file's seed: a copy of the point with that one field changed.
+static const lg_scenario *with_seed(builder *b, const lg_scenario *scenario) {
+    if (!b->options->has_seed || scenario->batch.seed == b->options->seed) {
+        return scenario;
+    }
+    lg_scenario *copy = lg_arena_alloc(&b->plan->arena, sizeof(*copy));
+    *copy = *scenario;
+    copy->batch.seed = b->options->seed;
+    return copy;
+}
+
+static void *keep(lg_arena *arena, void *items, int64_t n, size_t item_bytes) {
+    void *copy = lg_arena_array(arena, (size_t)(n ? n : 1), item_bytes);
+    if (n) {
+        memcpy(copy, items, (size_t)n * item_bytes);
+    }
+    free(items);
+    return copy;
+}
+
+static int64_t count_kernels(const lg_plan *plan) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < plan->n_columns; i++) {
+        bool seen = false;
+        for (int64_t j = 0; j < i && !seen; j++) {
+            seen = plan->columns[j].kernel == plan->columns[i].kernel;
+        }
+        n += !seen;
+    }
+    return n;
+}
+
+void lg_plan_build(const lg_session_options *options, lg_plan *plan) {
+    *plan = (lg_plan){0};
+    builder b = {.options = options, .plan = plan};
+    size_t n_slots = (size_t)options->kernels->n * LG_N_MODES;
+    b.column_of = lg_xmalloc((n_slots + 1) * sizeof(*b.column_of));
+    for (size_t i = 0; i < n_slots; i++) {
+        b.column_of[i] = -1;
+    }
+    for (int64_t s = 0; s < options->n_sets; s++) {
+        for (int64_t i = 0; i < options->sets[s].n; i++) {
+            add_point(&b, with_seed(&b, &options->sets[s].items[i]));
+        }
+    }
+    plan->points = keep(&plan->arena, b.points, plan->n_points, sizeof(*b.points));
+    plan->cases = keep(&plan->arena, b.cases, plan->n_cases, sizeof(*b.cases));
+    plan->columns = keep(&plan->arena, b.columns, plan->n_columns, sizeof(*b.columns));
+    plan->n_kernels = count_kernels(plan);
+    free(b.column_of);
+}
+
+void lg_plan_free(lg_plan *plan) {
+    lg_arena_free(&plan->arena);
+    *plan = (lg_plan){0};
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/session_case.h"
+
+#include "pipeline/attribute.h"
+#include "pipeline/generate.h"
+#include "pipeline/judge.h"
+#include "pipeline/plan.h"
+#include "pipeline/session_expect.h"
+#include "support/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static const char *last_error(lg_arena *arena, const lg_diags *diags, size_t from,
+                              const char *otherwise) {
+    for (size_t i = from; i < diags->n; i++) {
+        if (diags->items[i].severity == LG_ERROR) {
+            return lg_arena_strdup(arena, diags->items[i].message);
+        }
+    }
+    return otherwise;
+}
+
+void lg_point_prepare(const lg_scenario *scenario, lg_point_data *data, lg_diags *diags) {
+    *data = (lg_point_data){0};
+    size_t first = diags->n;
+    if (!lg_generate(scenario, true, &data->batch, diags)) {
+        data->failure = last_error(&data->arena, diags, first, "the batch could not be generated");
+        return;
+    }
+    data->refusal = lg_hostcheck(&data->batch, &data->arena);
+    // The reference needs shapes and types that agree; a refused batch may have neither.
+    if (data->refusal.cause != LG_CAUSE_NONE) {
+        return;
+    }
+    bool backward = data->batch.loss.direction & LG_BACKWARD;
+    data->has_reference = lg_reference_compute(&data->batch, backward, &data->reference);
+    if (!data->has_reference) {
+        data->failure = "no memory for the reference";
+    }
+}
+
+void lg_point_free(lg_point_data *data) {
+    lg_batch_free(&data->batch);
+    if (data->has_reference) {
+        lg_reference_free(&data->reference);
+    }
+    lg_arena_free(&data->arena);
+    *data = (lg_point_data){0};
+}
+
+static double *copy_doubles(const double *values, int64_t n) {
+    double *copy = lg_xmalloc((size_t)(n ? n : 1) * sizeof(*copy));
+    if (n) {
+        memcpy(copy, values, (size_t)n * sizeof(*copy));
+    }
+    return copy;
+}
+
+static void copy_truth(const lg_point_data *data, lg_case_result *result) {
+    const lg_batch *batch = &data->batch;
+    result->n_rows = lg_batch_rows(batch);
+    for (int i = 0; i < batch->n_injections; i++) {
+        const lg_injection *from = &batch->injections[i];
+        lg_injection *to = &result->injected[result->n_injected++];
+        *to = *from;
+        to->rows = lg_xmalloc((size_t)(from->n_rows ? from->n_rows : 1) * sizeof(*to->rows));
+        if (from->n_rows) {
+            memcpy(to->rows, from->rows, (size_t)from->n_rows * sizeof(*to->rows));
+        }
+    }
+    if (data->has_reference) {
+        result->n_reference_loss = data->reference.n_loss;
+        result->reference_loss = copy_doubles(data->reference.loss, data->reference.n_loss);
+    }
+}
+
+static void copy_loss(lg_case_result *result) {
+    const lg_output *output = lg_observation_output(&result->observation, "output");
+    if (output && output->values) {
+        result->n_loss = output->n;
+        result->loss = copy_doubles(output->values, output->n);
+    }
+}
+
+// A batch that breaks a contract of the caller makes a kernel's wrong number no fault of the
+// kernel.
+static bool is_kernel_fault(const lg_point_data *data, lg_verdict verdict) {
+    bool valid = data->has_reference && data->reference.n_invalid == 0;
+    return valid && verdict != LG_PASS && verdict != LG_UNTESTED && verdict != LG_SKIPPED;
+}
+
+static void judge_and_attribute(const lg_point_data *data, lg_case_run *run) {
+    lg_case_result *result = &run->result;
+    const lg_reference *reference = data->has_reference ? &data->reference : NULL;
+    const lg_refusal *refusal = data->refusal.cause != LG_CAUSE_NONE ? &data->refusal : NULL;
+    lg_judgement judgement = lg_judge(&data->batch, reference, refusal, result->what->kernel,
+                                      &result->observation, &run->arena);
+    result->verdict = judgement.verdict;
+    result->detected_by = judgement.detected_by;
+    result->reason = judgement.reason;
+    result->max_error_share = judgement.max_error_share;
+    copy_loss(result);
+    lg_attribute_input input = {.batch = &data->batch,
+                                .reference = reference,
+                                .refusal = refusal,
+                                .kernel = result->what->kernel,
+                                .observation = &result->observation,
+                                .result_wrong = is_kernel_fault(data, judgement.verdict)};
+    lg_attribute(&input, &result->finding);
+    result->attribution = lg_attribution_grade(&data->batch, &result->finding);
+}
+
+// The injected fault that changed nothing a kernel could see, or NULL.
+static const char *unfired(const lg_batch *batch) {
+    for (int i = 0; i < batch->n_injections; i++) {
+        if (!batch->injections[i].fired) {
+            return lg_cause_name(batch->injections[i].cause);
+        }
+    }
+    return NULL;
+}
+
+static void run_on_device(lg_device_session *device, const lg_point_data *data, lg_case_run *run,
+                          lg_diags *diags) {
+    lg_case_result *result = &run->result;
+    const lg_kernel *kernel = result->what->kernel;
+    bool guarded = kernel->policy != LG_POLICY_NONE;
+    if (guarded && data->refusal.cause != LG_CAUSE_NONE) {
+        result->observation.refused_on_host = true;
+        result->observation.failed_launch_index = -1;
+        judge_and_attribute(data, run);
+        return;
+    }
+    lg_run_request request = {.kernel = kernel,
+                              .batch = &data->batch,
+                              .mode = result->what->mode,
+                              .skip_host_checks = !guarded};
+    size_t first = diags->n;
+    if (!lg_device_run(device, &request, &result->observation, diags)) {
+        result->reason = last_error(&run->arena, diags, first, "the device could not run the case");
+        return;
+    }
+    judge_and_attribute(data, run);
+}
+
+void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
+                     const lg_point_data *data, const char *column_failure,
+                     const char *repro_prefix, lg_case_run *out, lg_diags *diags) {
+    *out = (lg_case_run){.result = {.what = what, .max_error_share = NAN}};
+    lg_case_result *result = &out->result;
+    int64_t begun = now_ns();
+    result->repro = lg_case_repro(what, repro_prefix);
+    if (data->failure) {
+        result->reason = lg_arena_strdup(&out->arena, data->failure);
+        lg_expect_check(result, &out->arena);
+        return;
+    }
+    copy_truth(data, result);
+    const char *unsuited =
+        lg_device_unsuitable(what->kernel, &data->batch, what->mode, &out->arena);
+    if (unsuited) {
+        result->reason = unsuited;
+        out->absent = true;
+        if (named) {
+            lg_case_run_skip(out);
+        }
+        return;
+    }
+    const char *idle = unfired(&data->batch);
+    if (idle) {
+        result->reason = lg_arena_printf(&out->arena, "the fault did not fire: %s", idle);
+    } else if (column_failure) {
+        result->reason = lg_arena_strdup(&out->arena, column_failure);
+    } else {
+        run_on_device(device, data, out, diags);
+    }
+    lg_expect_check(result, &out->arena);
+    result->elapsed_ns = now_ns() - begun;
+}
+
+void lg_case_run_skip(lg_case_run *run) {
+    run->absent = false;
+    run->result.verdict = LG_SKIPPED;
+    lg_expect_check(&run->result, &run->arena);
+}
+
+void lg_case_run_free(lg_case_run *run) {
+    lg_case_result_free(&run->result);
+    lg_arena_free(&run->arena);
+    *run = (lg_case_run){0};
+}

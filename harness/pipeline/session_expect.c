@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/session_expect.h"
+
+#include "support/str.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool has_real_fault(const lg_scenario *scenario) {
+    for (int i = 0; i < scenario->n_faults; i++) {
+        if (scenario->faults[i].kind != LG_CAUSE_NO_SUPERVISED_ROW) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_graded_right(lg_attribution attribution) {
+    return attribution == LG_ATTRIBUTION_EXACT || attribution == LG_ATTRIBUTION_AMBIGUOUS;
+}
+
+static void add_part(lg_str *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add_part(lg_str *out, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char text[256];
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (out->n > 0) {
+        lg_str_add(out, "; ");
+    }
+    lg_str_add(out, text);
+}
+
+static void check_verdict(const lg_case_result *result, lg_str *wanted, lg_str *differs) {
+    const lg_scenario *scenario = result->what->scenario;
+    const lg_expect *expect = &scenario->expect;
+    const char *found = lg_verdict_name(result->verdict);
+    if (expect->has_verdict) {
+        lg_str_add(wanted, lg_verdict_name(expect->verdict));
+        if (result->verdict != expect->verdict) {
+            add_part(differs, "expected %s, found %s", lg_verdict_name(expect->verdict), found);
+        }
+        return;
+    }
+    if (!has_real_fault(scenario)) {
+        lg_str_add(wanted, "pass");
+        if (result->verdict != LG_PASS) {
+            add_part(differs, "expected pass, found %s", found);
+        }
+        return;
+    }
+    if (result->what->kernel->policy != LG_POLICY_NONE) {
+        lg_str_add(wanted, "detected");
+        if (result->verdict != LG_DETECTED) {
+            add_part(differs, "expected detected, found %s", found);
+        }
+        return;
+    }
+    lg_str_add(wanted, "silent_corruption or memory_fault");
+    // Nothing guards this kernel; a NaN that the arithmetic itself made is no corruption either.
+    bool nan_by_itself = result->verdict == LG_DETECTED && result->detected_by &&
+                         strcmp(result->detected_by, "nan") == 0;
+    if (result->verdict != LG_SILENT_CORRUPTION && result->verdict != LG_MEMORY_FAULT &&
+        !nan_by_itself) {
+        add_part(differs, "expected silent_corruption or memory_fault, found %s", found);
+    }
+}
+
+static const char *certainty(const lg_finding *finding) {
+    return finding->cause == LG_CAUSE_NONE ? "nothing concluded"
+           : finding->certain              ? "certain"
+           : finding->ambiguous            ? "ambiguous"
+                                           : "likely";
+}
+
+static void check_cause(const lg_case_result *result, lg_str *wanted, lg_str *differs) {
+    const lg_expect *expect = &result->what->scenario->expect;
+    const lg_finding *finding = &result->finding;
+    if (!expect->has_cause) {
+        return;
+    }
+    lg_str_printf(wanted, ", cause %s", lg_cause_name(expect->cause));
+    bool named = finding->cause == expect->cause || lg_finding_names(finding, expect->cause);
+    if (!named) {
+        add_part(differs, "expected cause %s, found %s (%s)", lg_cause_name(expect->cause),
+                 lg_cause_name(finding->cause), certainty(finding));
+    }
+}
+
+static void add_rows(lg_str *out, int64_t n, const int64_t *rows) {
+    lg_str_printf(out, "%" PRId64 " row%s", n, n == 1 ? "" : "s");
+    for (int64_t i = 0; i < n && i < 8; i++) {
+        lg_str_printf(out, "%s%" PRId64, i ? " " : ": ", rows[i]);
+    }
+    if (n > 8) {
+        lg_str_add(out, " …");
+    }
+}
+
+static void check_rows(const lg_case_result *result, lg_str *wanted, lg_str *differs) {
+    const lg_expect *expect = &result->what->scenario->expect;
+    const lg_finding *finding = &result->finding;
+    if (!expect->has_rows) {
+        return;
+    }
+    lg_str want = {0};
+    lg_str got = {0};
+    add_rows(&want, expect->rows.n, expect->rows.items);
+    add_rows(&got, finding->n_rows, finding->rows);
+    lg_str_printf(wanted, ", %s", lg_str_text(&want));
+    bool same = expect->rows.n == finding->n_rows;
+    for (int64_t i = 0; same && i < finding->n_rows; i++) {
+        same = finding->rows[i] == expect->rows.items[i];
+    }
+    if (!same) {
+        add_part(differs, "expected %s, found %s", lg_str_text(&want), lg_str_text(&got));
+    }
+    lg_str_free(&want);
+    lg_str_free(&got);
+}
+
+static void check_attribution(const lg_case_result *result, lg_str *wanted, lg_str *differs) {
+    const lg_scenario *scenario = result->what->scenario;
+    const lg_expect *expect = &scenario->expect;
+    const char *found = lg_attribution_name(result->attribution);
+    const char *cause = lg_cause_name(result->finding.cause);
+    if (expect->has_attribution) {
+        lg_str_printf(wanted, ", attribution %s", lg_attribution_name(expect->attribution));
+        if (result->attribution != expect->attribution) {
+            add_part(differs, "expected attribution %s, found %s (%s)",
+                     lg_attribution_name(expect->attribution), found, cause);
+        }
+        return;
+    }
+    // An expected cause or verdict takes the place of the default about the diagnosis.
+    if (expect->has_cause || expect->has_verdict) {
+        return;
+    }
+    if (scenario->n_faults == 0) {
+        if (result->attribution != LG_ATTRIBUTION_NONE) {
+            add_part(differs, "expected no diagnosis, found %s", cause);
+        }
+        return;
+    }
+    if (result->what->kernel->policy == LG_POLICY_NONE) {
+        return;
+    }
+    lg_str_add(wanted, ", cause ");
+    for (int i = 0; i < scenario->n_faults; i++) {
+        lg_str_printf(wanted, "%s%s", i ? "+" : "", lg_cause_name(scenario->faults[i].kind));
+    }
+    if (!is_graded_right(result->attribution)) {
+        add_part(differs, "expected attribution exact or ambiguous, found %s (%s)", found, cause);
+    }
+}
+
+void lg_expect_check(lg_case_result *result, lg_arena *arena) {
+    lg_str wanted = {0};
+    lg_str differs = {0};
+    check_verdict(result, &wanted, &differs);
+    if (result->verdict == LG_UNTESTED) {
+        // Nothing was shown, whatever was expected.
+        lg_str_clear(&differs);
+        add_part(&differs, "expected %s, found untested", lg_str_text(&wanted));
+    } else if (result->verdict == LG_SKIPPED) {
+        if (!result->what->scenario->expect.has_verdict) {
+            lg_str_clear(&differs);
+        }
+    } else {
+        check_cause(result, &wanted, &differs);
+        check_rows(result, &wanted, &differs);
+        check_attribution(result, &wanted, &differs);
+    }
+    result->as_expected = differs.n == 0;
+    result->expectation =
+        lg_arena_strdup(arena, result->as_expected ? lg_str_text(&wanted) : lg_str_text(&differs));
+    lg_str_free(&wanted);
+    lg_str_free(&differs);
+}
