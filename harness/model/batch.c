@@ -17,6 +17,12 @@ static const char *const reductions[] = {
     [LG_REDUCTION_SUM] = "sum",
 };
 
+static const char *const directions[] = {
+    [LG_FORWARD] = "forward",
+    [LG_BACKWARD] = "backward",
+    [LG_BOTH] = "both",
+};
+
 const char *lg_loss_kind_name(lg_loss_kind kind) {
     return kind >= LG_NLL_LOSS && kind <= LG_BCE_WITH_LOGITS ? loss_kinds[kind] : "invalid";
 }
@@ -43,6 +49,25 @@ bool lg_reduction_parse(const char *name, lg_reduction *reduction) {
         }
     }
     return false;
+}
+
+const char *lg_direction_name(lg_direction direction) {
+    return direction >= LG_FORWARD && direction <= LG_BOTH ? directions[direction] : "invalid";
+}
+
+const char *const *lg_loss_kind_names(size_t *n) {
+    *n = LG_BCE_WITH_LOGITS;
+    return loss_kinds + LG_NLL_LOSS;
+}
+
+const char *const *lg_reduction_names(size_t *n) {
+    *n = LG_REDUCTION_SUM + 1;
+    return reductions;
+}
+
+const char *const *lg_direction_names(size_t *n) {
+    *n = LG_BOTH;
+    return directions + LG_FORWARD;
 }
 
 void lg_batch_free(lg_batch *batch) {

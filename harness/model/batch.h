@@ -8,6 +8,7 @@
 #include "model/tensor.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum lg_loss_kind {
@@ -37,6 +38,11 @@ const char *lg_loss_kind_name(lg_loss_kind kind);
 const char *lg_reduction_name(lg_reduction reduction);
 bool lg_loss_kind_parse(const char *name, lg_loss_kind *kind);
 bool lg_reduction_parse(const char *name, lg_reduction *reduction);
+const char *lg_direction_name(lg_direction direction); // "forward", "backward", "both"
+// The names in the order of the enums, from the first valid value on.
+const char *const *lg_loss_kind_names(size_t *n);
+const char *const *lg_reduction_names(size_t *n);
+const char *const *lg_direction_names(size_t *n);
 
 enum { LG_MAX_FAULTS = 4 };
 

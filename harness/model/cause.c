@@ -22,6 +22,17 @@ static const row rows[] = {
 #undef LG_CAUSE
 };
 
+// The data faults come first in the table, so that name i is cause i + 1.
+#define PICK_DATA(name) name,
+#define PICK_KERNEL(name)
+static const char *const data_names[] = {
+#define LG_CAUSE(id, name, phase, help) PICK_##phase(name)
+#include "model/cause.def"
+#undef LG_CAUSE
+};
+_Static_assert(sizeof data_names / sizeof *data_names == LG_CAUSE_MISSING_CHECK - 1,
+               "data faults come before kernel faults");
+
 const char *lg_cause_name(lg_cause cause) {
     return (unsigned)cause < LG_N_CAUSES ? names[cause] : "invalid";
 }
@@ -47,4 +58,14 @@ bool lg_cause_parse(const char *name, lg_cause *cause) {
 const char *const *lg_cause_names(size_t *n) {
     *n = LG_N_CAUSES - 1;
     return names + 1;
+}
+
+const char *const *lg_cause_names_from_none(size_t *n) {
+    *n = LG_N_CAUSES;
+    return names;
+}
+
+const char *const *lg_fault_names(size_t *n) {
+    *n = sizeof data_names / sizeof *data_names;
+    return data_names;
 }

@@ -11,24 +11,10 @@
 #include "model/verdict.h"
 #include "support/arena.h"
 #include "support/error.h"
+#include "support/lists.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-typedef struct lg_i64_list {
-    int64_t n;
-    int64_t *items; // NULL when n is 0
-} lg_i64_list;
-
-typedef struct lg_f64_list {
-    int64_t n;
-    double *items;
-} lg_f64_list;
-
-typedef struct lg_str_list {
-    int64_t n;
-    const char **items;
-} lg_str_list;
 
 typedef enum lg_array_source {
     LG_ARRAY_ABSENT = 0, // not given: the default of the place (weight: none)
@@ -69,6 +55,15 @@ typedef enum lg_float_form {
     LG_FLOAT_TRUNCATED,   // fractional labels cast to int64 by the loader
 } lg_float_form;
 
+const char *lg_distribution_name(lg_distribution distribution);
+const char *lg_float_form_name(lg_float_form form);
+const char *const *lg_distribution_names(size_t *n); // from LG_DIST_NORMAL on
+const char *const *lg_float_form_names(size_t *n);
+
+// The named forms of a fault (fault_form.def): what its `where` may be; n is 0 when it takes none.
+// The first is the default.
+const char *const *lg_fault_forms(lg_cause kind, size_t *n);
+
 // One injected fault with the parameters it uses; the field table says which belong to which kind.
 typedef struct lg_fault_spec {
     lg_cause kind;
@@ -82,8 +77,7 @@ typedef struct lg_fault_spec {
     lg_dtype dtype;      // float_targets: float32/float64; target_dtype, weight_vector: wrong dtype
     int64_t length;      // weight_vector: wrong length
     double number;       // value_domain, bce_range, weight_vector, nonfinite_logits: value written
-    const char *where;   // bce_range, nonfinite_logits: "input" | "target"; value_domain, shape_layout,
-                         // target_dtype: named form (table in scenarios/README.md)
+    const char *where;   // one of lg_fault_forms(kind), the first when not given; NULL: kind has none
     lg_i64_list shape;   // shape_layout: the wrong target shape
 } lg_fault_spec;
 

@@ -60,3 +60,8 @@ bool lg_attribution_parse(const char *name, lg_attribution *attribution) {
     }
     return false;
 }
+
+const char *const *lg_attribution_names(size_t *n) {
+    *n = LG_ATTRIBUTION_WRONG + 1;
+    return attributions;
+}

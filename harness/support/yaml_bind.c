@@ -143,7 +143,7 @@ static bool bind_field(lg_binder *binder, lg_yaml_node *node, const char *what,
     case LG_FIELD_MAP:
         return lg_bind_is_map(binder, node, what) && lg_bind(binder, node, field->table, member);
     case LG_FIELD_CUSTOM:
-        return field->read(binder, field, node, object);
+        return field->read(binder, field, what, node, object);
     }
     return false;
 }
@@ -151,12 +151,16 @@ static bool bind_field(lg_binder *binder, lg_yaml_node *node, const char *what,
 // A default is a scalar of the table; nested tables set their own.
 static void set_default(lg_binder *binder, const lg_field *field, void *object) {
     if (field->type == LG_FIELD_MAP) {
-        for (int i = 0; i < field->table->n; i++) {
-            set_default(binder, &field->table->fields[i], (char *)object + field->offset);
-        }
+        lg_bind_defaults(binder, field->table, (char *)object + field->offset);
     } else if (field->initial && field->type != LG_FIELD_CUSTOM) {
         lg_yaml_node scalar = {.kind = LG_YAML_SCALAR, .plain = true, .text = field->initial};
         bind_field(binder, &scalar, field->key, field, object);
+    }
+}
+
+void lg_bind_defaults(lg_binder *binder, const lg_field_table *table, void *object) {
+    for (int i = 0; i < table->n; i++) {
+        set_default(binder, &table->fields[i], object);
     }
 }
 

@@ -50,11 +50,13 @@ struct lg_field {
     const char *const *(*choices)(size_t *n);
     int first;
     const lg_field_table *table; // LG_FIELD_MAP; may be given for the documentation of a CUSTOM
-    bool (*read)(lg_binder *binder, const lg_field *field, lg_yaml_node *value, void *object);
-    uint32_t tags;       // for the table's owner: which variants take this field; 0: all
-    const char *initial; // default as YAML text, or NULL
-    const char *unit;    // of the documentation, "" when it has none
-    const char *range;   // in words; "" lets the documentation take it from min, max, choices
+    bool (*read)(lg_binder *binder, const lg_field *field, const char *what, lg_yaml_node *value,
+                 void *object); // `object` is the bound struct, `what` the dotted path
+    uint32_t tags;              // for the table's owner: which variants take this field; 0: all
+    const char *initial;        // default as YAML text, or NULL
+    const char *fallback;       // a default in words, for the documentation
+    const char *unit;           // of the documentation, "" when it has none
+    const char *range; // in words; "" lets the documentation take it from min, max, choices
     const char *help;
 };
 
@@ -64,6 +66,10 @@ bool lg_bind(lg_binder *binder, lg_yaml_node *map, const lg_field_table *table, 
 // the error for a key that belongs to others ("one_based_labels").
 bool lg_bind_tagged(lg_binder *binder, lg_yaml_node *map, const lg_field_table *table, void *object,
                     uint32_t tags, const char *what);
+
+// Only the defaults. lg_bind starts with it for its own table and nested LG_FIELD_MAP tables; a
+// mapping read by an LG_FIELD_CUSTOM that may be absent needs it called.
+void lg_bind_defaults(lg_binder *binder, const lg_field_table *table, void *object);
 
 // Single values, with the same errors. `what` is the key's dotted path.
 bool lg_bind_i64(lg_binder *binder, lg_yaml_node *node, const char *what, int64_t min, int64_t max,
