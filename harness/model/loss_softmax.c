@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/loss_softmax.h"
+
+#include "model/loss_sum.h"
+
+#include <math.h>
+#include <string.h>
+
+// Independent partial results a loop keeps, so that its additions can run side by side.
+enum { LANES = 8 };
+
+// exp(x - max). Range reduction by Cody and Waite: d = k·ln 2 + r with |r| <= ln 2 / 2, where ln 2
+// is split so that k·LN2_HIGH is exact; then the Taylor polynomial of exp to degree 13 (its
+// remainder is below 2^-58 there), and the scale 2^k put together from its bits. The scale is
+// applied as 2^(k+100) and 2^-100, so that a subnormal result is rounded once. No branches: the
+// callers' loops vectorise.
+static inline double exp_below(double x, double max) {
+    static const double LOG2_E = 0x1.71547652b82fep0;
+    static const double LN2_HIGH =
+        0x1.62e42fefa3800p-1; // 11 zero bits at the end: k·LN2_HIGH exact
+    static const double LN2_LOW = 0x1.ef35793c76730p-45;
+    static const double ROUNDER = 0x1.8p52; // adding it leaves the nearest integer in the low bits
+    double d = x - max;
+    double of_max = x - d;
+    double d_low = (x - (d + of_max)) + (of_max - max);
+    // Below -750 the result is 0 whatever the error is; and an infinite d has a NaN error.
+    d_low = d < -750 ? 0 : d_low;
+    d = d < -750 ? -750 : d;
+    double shifted = d * LOG2_E + ROUNDER;
+    double k = shifted - ROUNDER;
+    double r = (d - k * LN2_HIGH) - (k * LN2_LOW - d_low);
+    double p = 0x1.6124613a86d09p-33;  // 1/13!
+    p = p * r + 0x1.1eed8eff8d898p-29; // 1/12!
+    p = p * r + 0x1.ae64567f544e4p-26; // 1/11!
+    p = p * r + 0x1.27e4fb7789f5cp-22; // 1/10!
+    p = p * r + 0x1.71de3a556c734p-19; // 1/9!
+    p = p * r + 0x1.a01a01a01a01ap-16; // 1/8!
+    p = p * r + 0x1.a01a01a01a01ap-13; // 1/7!
+    p = p * r + 0x1.6c16c16c16c17p-10; // 1/6!
+    p = p * r + 0x1.1111111111111p-7;  // 1/5!
+    p = p * r + 0x1.5555555555555p-5;  // 1/4!
+    p = p * r + 0x1.5555555555555p-3;  // 1/3!
+    p = p * r + 0.5;                   // 1/2!
+    double value = 1 + (r + r * r * p);
+    uint64_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits + 1023 + 100) << 52;
+    double scale;
+    memcpy(&scale, &bits, sizeof scale);
+    return value * scale * 0x1p-100;
+}
+
+double lg_exp_below(double x, double max) {
+    return exp_below(x, max);
+}
+
+static double largest(const double *x, int64_t n) {
+    double lane[LANES];
+    for (int i = 0; i < LANES; i++) {
+        lane[i] = -INFINITY;
+    }
+    int64_t c = 0;
+    for (; c + LANES <= n; c += LANES) {
+        for (int i = 0; i < LANES; i++) {
+            lane[i] = x[c + i] > lane[i] ? x[c + i] : lane[i];
+        }
+    }
+    for (; c < n; c++) {
+        lane[0] = x[c] > lane[0] ? x[c] : lane[0];
+    }
+    for (int i = 1; i < LANES; i++) {
+        lane[0] = lane[i] > lane[0] ? lane[i] : lane[0];
+    }
+    return lane[0];
+}
+
+void lg_softmax_stats(const double *x, int64_t n, double *max, double *rest) {
+    double m = largest(x, n);
+    *max = m;
+    *rest = NAN;
+    if (!isfinite(m)) {
+        return;
+    }
+    lg_sum lane[LANES] = {0};
+    int64_t c = 0;
+    for (; c + LANES <= n; c += LANES) {
+        for (int i = 0; i < LANES; i++) {
+            lg_sum_add(&lane[i], exp_below(x[c + i], m));
+        }
+    }
+    for (; c < n; c++) {
+        lg_sum_add(&lane[0], exp_below(x[c], m));
+    }
+    // The sum is at least 1, from the largest element itself; taking that 1 away leaves the others.
+    lg_sum all = {0};
+    for (int i = 0; i < LANES; i++) {
+        lg_sum_add(&all, lane[i].sum);
+    }
+    double error = all.error;
+    for (int i = 0; i < LANES; i++) {
+        error += lane[i].error;
+    }
+    *rest = (all.sum - 1) + error;
+}
+
+void lg_softmax_scaled(const double *x, int64_t n, double max, double factor, double *out) {
+    for (int64_t c = 0; c < n; c++) {
+        out[c] = exp_below(x[c], max) * factor;
+    }
+}
