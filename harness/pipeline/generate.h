@@ -12,4 +12,9 @@
 // (nothing to spoil) leaves `fired` false. Errors (unreadable file, wrong shape) point at the file.
 bool lg_generate(const lg_scenario *scenario, bool with_faults, lg_batch *batch, lg_diags *diags);
 
+// The same, but a generated input keeps its shape and dtype only: `data` is NULL and no value is drawn.
+// For measuring attribution, which needs labels and shapes. Faults of the input's values do not fire.
+bool lg_generate_labels_only(const lg_scenario *scenario, bool with_faults, lg_batch *batch,
+                             lg_diags *diags);
+
 #endif

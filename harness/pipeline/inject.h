@@ -62,6 +62,7 @@
 #define LG_PIPELINE_INJECT_H
 
 #include "model/batch.h"
+#include "model/rng.h"
 #include "model/scenario.h"
 #include "support/error.h"
 
@@ -74,7 +75,6 @@ typedef struct lg_label_draft {
     int64_t n_rows;
     int64_t n_drawn;
     int64_t *labels;      // n_drawn
-    double *fraction;     // n_rows fractional parts of float labels, or NULL
     int64_t head_width;   // C
     int64_t classes;      // K
     int64_t ignore_index;
@@ -98,10 +98,16 @@ bool lg_inject_values(const lg_scenario *scenario, int index, lg_batch *batch, l
 
 // The rows a fault writes to, ascending: `rows`, or `count`/`fraction` of the usable ones drawn from
 // LG_STREAM_FAULT. `usable[row]` false: ignored or already spoiled; listing such a row is an error.
-// malloc'ed; NULL with *n = 0 when there is none. `default_count` and `default_fraction` stand in
+// *rows is malloc'ed and the caller's also on failure. `default_count` and `default_fraction` stand in
 // for absent parameters (fraction 0: use the count).
 bool lg_inject_choose_rows(const lg_fault_spec *fault, int index, uint64_t seed, int64_t n_rows,
                            const bool *usable, int64_t default_count, double default_fraction,
                            int64_t **rows, int64_t *n, lg_diags *diags);
+
+// Appends a row to the ground truth; rows arrive in ascending order.
+void lg_injection_add_row(lg_injection *injection, int64_t row);
+
+// A draw in [0, n) that belongs to fault `index` alone. n > 0.
+uint64_t lg_inject_draw_below(int index, uint64_t seed, lg_stream stream, int64_t at, uint64_t n);
 
 #endif

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults of the input, of probabilities, of weights, and of shapes.
+#include "pipeline/generate_labels.h"
+#include "pipeline/inject.h"
+#include "support/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool no_memory(const lg_fault_spec *fault, lg_diags *diags) {
+    return lg_error(diags, fault->loc, "%s: the arrays do not fit in memory",
+                    lg_cause_name(fault->kind));
+}
+
+static bool is_binary(const lg_batch *batch) {
+    return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
+}
+
+static bool has_data(const lg_tensor *tensor) {
+    return lg_tensor_exists(tensor) && tensor->data;
+}
+
+// The flat index of class c in a row of an N×C×d… array: rows count over (n, d…).
+static int64_t entry_of(const lg_batch *batch, int64_t row, int64_t c) {
+    if (is_binary(batch)) {
+        return row;
+    }
+    int64_t spatial = lg_batch_spatial(batch);
+    int64_t width = lg_batch_head_width(batch);
+    return (row / spatial * width + c) * spatial + row % spatial;
+}
+
+// Rows that are not ignored (probability and binary targets ignore none).
+static bool row_is_live(const lg_batch *batch, int64_t row) {
+    if (batch->target_is_probability || row >= lg_tensor_numel(&batch->target)) {
+        return true;
+    }
+    return lg_tensor_get_i64(&batch->target, row) != batch->loss.ignore_index;
+}
+
+static bool choose(const lg_fault_spec *fault, int index, uint64_t seed, const lg_batch *batch,
+                   int64_t **rows, int64_t *n, lg_diags *diags) {
+    *rows = NULL;
+    *n = 0;
+    int64_t n_rows = lg_batch_rows(batch);
+    bool *usable = lg_buffer_alloc((size_t)(n_rows > 0 ? n_rows : 1));
+    if (!usable) {
+        return no_memory(fault, diags);
+    }
+    for (int64_t row = 0; row < n_rows; row++) {
+        usable[row] = row_is_live(batch, row);
+    }
+    for (int i = 0; i < batch->n_injections; i++) {
+        for (int64_t r = 0; r < batch->injections[i].n_rows; r++) {
+            int64_t row = batch->injections[i].rows[r];
+            if (row < n_rows) {
+                usable[row] = false;
+            }
+        }
+    }
+    bool fine = lg_inject_choose_rows(fault, index, seed, n_rows, usable, 1, 0, rows, n, diags);
+    free(usable);
+    return fine;
+}
+
+static bool inject_nonfinite(const lg_fault_spec *fault, int index, uint64_t seed, lg_batch *batch,
+                             lg_injection *injection, lg_diags *diags) {
+    double value = fault->number == 0 ? NAN : fault->number;
+    if (isfinite(value)) {
+        return lg_error(diags, fault->loc, "nonfinite_logits: number must be .nan, .inf or -.inf");
+    }
+    int64_t *rows;
+    int64_t n;
+    bool fine = choose(fault, index, seed, batch, &rows, &n, diags);
+    int64_t width = lg_batch_head_width(batch);
+    for (int64_t i = 0; fine && width > 0 && i < n; i++) {
+        int64_t c = (int64_t)lg_inject_draw_below(index, seed, LG_STREAM_FAULT_VALUE, i,
+                                                  (uint64_t)width);
+        lg_tensor_set_f64(&batch->input, entry_of(batch, rows[i], c), value);
+        lg_injection_add_row(injection, rows[i]);
+    }
+    free(rows);
+    return fine;
+}
+
+static bool inject_bce_range(const lg_fault_spec *fault, int index, uint64_t seed, lg_batch *batch,
+                             lg_injection *injection, lg_diags *diags) {
+    const char *where = fault->where ? fault->where : "input";
+    bool in_target = strcmp(where, "target") == 0;
+    if (!is_binary(batch) || (!in_target && strcmp(where, "input") != 0)) {
+        return lg_error(diags, fault->loc, "bce_range needs a binary loss, and where: input or "
+                                           "target");
+    }
+    if (batch->loss.kind == LG_BCE_WITH_LOGITS && !in_target) {
+        return lg_error(diags, fault->loc, "bce_range: logits may take any value; use where: "
+                                           "target");
+    }
+    double value = fault->number == 0 ? (in_target ? 2 : 1.5) : fault->number;
+    if (value >= 0 && value <= 1) {
+        return lg_error(diags, fault->loc, "bce_range: %g lies inside [0, 1]", value);
+    }
+    lg_tensor *tensor = in_target ? &batch->target : &batch->input;
+    int64_t *rows;
+    int64_t n;
+    bool fine = choose(fault, index, seed, batch, &rows, &n, diags);
+    for (int64_t i = 0; fine && i < n; i++) {
+        lg_tensor_set_f64(tensor, rows[i], value);
+        double stored = lg_tensor_get_f64(tensor, rows[i]);
+        if (!(stored >= 0 && stored <= 1)) {
+            lg_injection_add_row(injection, rows[i]);
+        }
+    }
+    free(rows);
+    return fine;
+}
+
+// nll_loss given softmax probabilities instead of their logarithms.
+static void exponentiate(lg_batch *batch, lg_injection *injection) {
+    int64_t n_rows = lg_batch_rows(batch);
+    int64_t width = lg_batch_head_width(batch);
+    for (int64_t row = 0; row < n_rows; row++) {
+        bool positive = false;
+        for (int64_t c = 0; c < width; c++) {
+            int64_t at = entry_of(batch, row, c);
+            lg_tensor_set_f64(&batch->input, at, exp(lg_tensor_get_f64(&batch->input, at)));
+            positive = positive || lg_tensor_get_f64(&batch->input, at) > 0;
+        }
+        if (positive && row_is_live(batch, row)) {
+            lg_injection_add_row(injection, row);
+        }
+    }
+}
+
+static bool inject_value_domain(const lg_fault_spec *fault, int index, uint64_t seed,
+                                lg_batch *batch, lg_injection *injection, lg_diags *diags) {
+    const char *form = fault->where ? fault->where : "probabilities";
+    if (strcmp(form, "probabilities") == 0) {
+        if (batch->loss.kind != LG_NLL_LOSS) {
+            return lg_error(diags, fault->loc, "value_domain: probabilities belong to nll_loss");
+        }
+        exponentiate(batch, injection);
+        return true;
+    }
+    bool negative = strcmp(form, "negative") == 0;
+    if (!negative && strcmp(form, "unnormalised") != 0) {
+        return lg_error(diags, fault->loc, "value_domain: where must be probabilities, negative or "
+                                           "unnormalised, not '%s'",
+                        form);
+    }
+    if (!batch->target_is_probability || is_binary(batch)) {
+        return lg_error(diags, fault->loc, "value_domain: %s needs class-probability targets", form);
+    }
+    double number = fault->number != 0 ? fault->number : (negative ? -0.25 : 1.5);
+    int64_t *rows;
+    int64_t n;
+    bool fine = choose(fault, index, seed, batch, &rows, &n, diags);
+    int64_t width = lg_batch_head_width(batch);
+    for (int64_t i = 0; fine && width > 0 && i < n; i++) {
+        for (int64_t c = 0; c < (negative ? 1 : width); c++) {
+            int64_t at = entry_of(batch, rows[i], c);
+            double old = lg_tensor_get_f64(&batch->target, at);
+            lg_tensor_set_f64(&batch->target, at, negative ? number : old * number);
+        }
+        lg_injection_add_row(injection, rows[i]);
+    }
+    free(rows);
+    return fine;
+}
+
+static bool reshape_input(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
+                          lg_diags *diags) {
+    lg_tensor *input = &batch->input;
+    int axis = input->rank > 1 ? 1 : 0;
+    int64_t old = input->shape[axis];
+    int64_t width = fault->head_width > 0 ? fault->head_width : old / 2;
+    // The elements are what they are: told another C, a view finds another number of rows.
+    if (width < 1 || input->rank < 2 || input->shape[0] * old % width != 0 ||
+        !lg_tensor_is_contiguous(input)) {
+        return lg_error(diags, fault->loc,
+                        "shape_layout: %lld x %lld logits cannot be viewed with %lld classes",
+                        (long long)input->shape[0], (long long)old, (long long)width);
+    }
+    input->shape[0] = input->shape[0] * old / width;
+    input->shape[1] = width;
+    int64_t step = 1;
+    for (int i = input->rank - 1; i >= 0; i--) {
+        input->stride[i] = step;
+        step *= input->shape[i];
+    }
+    injection->fired = width != old;
+    return true;
+}
+
+// The class axis moved to the end: N×d…×C handed over as if it were N×C×d….
+static bool move_class_last(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
+                            lg_diags *diags) {
+    lg_tensor *input = &batch->input;
+    if (input->rank < 3) {
+        return lg_error(diags, fault->loc, "shape_layout: class_last needs extra dimensions");
+    }
+    int64_t width = input->shape[1];
+    int64_t step = input->stride[1];
+    for (int i = 1; i + 1 < input->rank; i++) {
+        input->shape[i] = input->shape[i + 1];
+        input->stride[i] = input->stride[i + 1];
+    }
+    input->shape[input->rank - 1] = width;
+    input->stride[input->rank - 1] = step;
+    injection->fired = true;
+    return true;
+}
+
+static bool reshape_target(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
+                           lg_diags *diags) {
+    const lg_tensor *old = &batch->target;
+    int64_t shape[LG_MAX_RANK] = {0};
+    int rank = old->rank;
+    memcpy(shape, old->shape, sizeof shape);
+    if (fault->shape.n > 0) {
+        if (fault->shape.n > LG_MAX_RANK) {
+            return lg_error(diags, fault->loc, "shape_layout: at most %d dimensions", LG_MAX_RANK);
+        }
+        rank = (int)fault->shape.n;
+        memcpy(shape, fault->shape.items, (size_t)rank * sizeof shape[0]);
+    } else if (rank == 0 || shape[0] == 0) {
+        rank = 1;
+        shape[0] = 2;
+    } else {
+        shape[0]--;
+    }
+    lg_tensor fresh = {0};
+    if (!lg_tensor_init(&fresh, old->dtype, rank, shape)) {
+        return no_memory(fault, diags);
+    }
+    int64_t n = lg_tensor_numel(&fresh);
+    int64_t n_old = lg_tensor_numel(old);
+    for (int64_t i = 0; i < n; i++) {
+        if (n_old == 0) {
+            lg_tensor_set_i64(&fresh, i, 0);
+        } else if (lg_dtype_is_float(old->dtype)) {
+            lg_tensor_set_f64(&fresh, i, lg_tensor_get_f64(old, i % n_old));
+        } else {
+            lg_tensor_set_i64(&fresh, i, lg_tensor_get_i64(old, i % n_old));
+        }
+    }
+    injection->fired = rank != old->rank ||
+                       memcmp(shape, old->shape, (size_t)rank * sizeof shape[0]) != 0;
+    injection->n_changed = 0;
+    lg_tensor_free(&batch->target);
+    batch->target = fresh;
+    return true;
+}
+
+static bool inject_shape_layout(const lg_fault_spec *fault, lg_batch *batch,
+                                lg_injection *injection, lg_diags *diags) {
+    const char *form = fault->where ? fault->where : "target";
+    if (strcmp(form, "target") == 0) {
+        return reshape_target(fault, batch, injection, diags);
+    }
+    if (strcmp(form, "class_last") == 0) {
+        return move_class_last(fault, batch, injection, diags);
+    }
+    if (strcmp(form, "reshaped") == 0) {
+        return reshape_input(fault, batch, injection, diags);
+    }
+    return lg_error(diags, fault->loc,
+                    "shape_layout: where must be target, class_last or reshaped, not '%s'", form);
+}
+
+// Weights of 1 where the scenario gave none, so that there is something to spoil.
+static bool ensure_weights(const lg_fault_spec *fault, lg_batch *batch, lg_diags *diags) {
+    if (lg_tensor_exists(&batch->weight)) {
+        return true;
+    }
+    int64_t shape[LG_MAX_RANK] = {lg_batch_head_width(batch)};
+    int rank = 1;
+    if (is_binary(batch)) {
+        rank = batch->input.rank;
+        memcpy(shape, batch->input.shape, sizeof shape);
+    }
+    if (!lg_tensor_init(&batch->weight, batch->input.dtype, rank, shape)) {
+        return no_memory(fault, diags);
+    }
+    int64_t n = lg_tensor_numel(&batch->weight);
+    for (int64_t i = 0; i < n; i++) {
+        lg_tensor_set_f64(&batch->weight, i, 1);
+    }
+    return true;
+}
+
+static bool replace_weights(const lg_fault_spec *fault, lg_batch *batch, lg_dtype dtype, int rank,
+                            const int64_t *shape, lg_diags *diags) {
+    lg_tensor fresh = {0};
+    if (!lg_tensor_init(&fresh, dtype, rank, shape)) {
+        return no_memory(fault, diags);
+    }
+    int64_t n = lg_tensor_numel(&fresh);
+    int64_t n_old = lg_tensor_numel(&batch->weight);
+    for (int64_t i = 0; i < n; i++) {
+        lg_tensor_set_f64(&fresh, i, i < n_old ? lg_tensor_get_f64(&batch->weight, i) : 1);
+    }
+    lg_tensor_free(&batch->weight);
+    batch->weight = fresh;
+    return true;
+}
+
+static bool spoil_weights(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
+                          lg_diags *diags) {
+    double value = fault->number == 0 ? -1 : fault->number;
+    int64_t n = lg_tensor_numel(&batch->weight);
+    static const int64_t first = 0;
+    const int64_t *classes = fault->rows.n ? fault->rows.items : &first;
+    int64_t n_classes = fault->rows.n ? fault->rows.n : 1;
+    for (int64_t i = 0; i < n_classes; i++) {
+        if (classes[i] < 0 || classes[i] >= n) {
+            return n > 0 ? lg_error(diags, fault->loc, "weight_vector: class %lld is outside "
+                                                       "0..%lld",
+                                    (long long)classes[i], (long long)n - 1)
+                         : true;
+        }
+        lg_tensor_set_f64(&batch->weight, classes[i], value);
+        injection->n_changed++;
+    }
+    injection->fired = injection->n_changed > 0;
+    return true;
+}
+
+static bool inject_weight_vector(const lg_fault_spec *fault, lg_batch *batch,
+                                 lg_injection *injection, lg_diags *diags) {
+    const char *form = fault->where ? fault->where : "length";
+    if (!ensure_weights(fault, batch, diags)) {
+        return false;
+    }
+    const lg_tensor *weight = &batch->weight;
+    int64_t shape[LG_MAX_RANK];
+    memcpy(shape, weight->shape, sizeof shape);
+    if (strcmp(form, "value") == 0) {
+        return spoil_weights(fault, batch, injection, diags);
+    }
+    if (strcmp(form, "length") == 0) {
+        int last = weight->rank - 1;
+        if (last < 0) {
+            return true;
+        }
+        shape[last] = fault->length > 0 ? fault->length : shape[last] + 1;
+        injection->fired = shape[last] != weight->shape[last];
+        return replace_weights(fault, batch, weight->dtype, weight->rank, shape, diags);
+    }
+    if (strcmp(form, "dtype") == 0) {
+        lg_dtype dtype = batch->input.dtype == LG_FLOAT64 ? LG_FLOAT32 : LG_FLOAT64;
+        dtype = fault->dtype != LG_DTYPE_NONE ? fault->dtype : dtype;
+        injection->fired = dtype != weight->dtype;
+        return replace_weights(fault, batch, dtype, weight->rank, shape, diags);
+    }
+    return lg_error(diags, fault->loc,
+                    "weight_vector: where must be length, dtype or value, not '%s'", form);
+}
+
+static bool inject_no_supervised_row(const lg_fault_spec *fault, lg_batch *batch,
+                                     lg_injection *injection, lg_diags *diags) {
+    const char *form = fault->where ? fault->where : "ignored";
+    if (batch->target_is_probability) {
+        return lg_error(diags, fault->loc, "no_supervised_row needs class-index targets");
+    }
+    int64_t n = lg_tensor_numel(&batch->target);
+    if (strcmp(form, "ignored") == 0) {
+        if (!lg_dtype_holds(batch->target.dtype, batch->loss.ignore_index)) {
+            return lg_error(diags, fault->loc, "no_supervised_row: %s cannot hold ignore_index %lld",
+                            lg_dtype_name(batch->target.dtype),
+                            (long long)batch->loss.ignore_index);
+        }
+        for (int64_t row = 0; row < n; row++) {
+            injection->n_changed += row_is_live(batch, row);
+            lg_tensor_set_i64(&batch->target, row, batch->loss.ignore_index);
+        }
+        injection->fired = n > 0;
+        return true;
+    }
+    if (strcmp(form, "weights") != 0) {
+        return lg_error(diags, fault->loc,
+                        "no_supervised_row: where must be ignored or weights, not '%s'", form);
+    }
+    if (!ensure_weights(fault, batch, diags)) {
+        return false;
+    }
+    int64_t width = lg_tensor_numel(&batch->weight);
+    for (int64_t row = 0; row < n; row++) {
+        int64_t label = lg_tensor_get_i64(&batch->target, row);
+        if (row_is_live(batch, row) && label >= 0 && label < width) {
+            lg_tensor_set_f64(&batch->weight, label, 0);
+            injection->n_changed++;
+        }
+    }
+    injection->fired = injection->n_changed > 0;
+    return true;
+}
+
+bool lg_inject_values(const lg_scenario *scenario, int index, lg_batch *batch, lg_diags *diags) {
+    const lg_fault_spec *fault = &scenario->faults[index];
+    lg_injection *injection = &batch->injections[index];
+    uint64_t seed = scenario->batch.seed;
+    bool fine = true;
+    bool writes_rows = fault->kind == LG_CAUSE_NONFINITE_LOGITS ||
+                       fault->kind == LG_CAUSE_BCE_RANGE || fault->kind == LG_CAUSE_VALUE_DOMAIN;
+    if (writes_rows && !has_data(&batch->input)) {
+        return true; // Labels only: the input has no values to spoil.
+    }
+    if (fault->kind == LG_CAUSE_NONFINITE_LOGITS) {
+        fine = inject_nonfinite(fault, index, seed, batch, injection, diags);
+    } else if (fault->kind == LG_CAUSE_BCE_RANGE) {
+        fine = inject_bce_range(fault, index, seed, batch, injection, diags);
+    } else if (fault->kind == LG_CAUSE_VALUE_DOMAIN) {
+        fine = inject_value_domain(fault, index, seed, batch, injection, diags);
+    } else if (fault->kind == LG_CAUSE_SHAPE_LAYOUT) {
+        return inject_shape_layout(fault, batch, injection, diags);
+    } else if (fault->kind == LG_CAUSE_WEIGHT_VECTOR) {
+        return inject_weight_vector(fault, batch, injection, diags);
+    } else if (fault->kind == LG_CAUSE_NO_SUPERVISED_ROW) {
+        return inject_no_supervised_row(fault, batch, injection, diags);
+    }
+    if (writes_rows) {
+        injection->n_changed = injection->n_rows;
+        injection->fired = injection->n_rows > 0;
+    }
+    return fine;
+}
