@@ -89,17 +89,26 @@ typedef struct lg_device_fault {
 
 typedef struct lg_driver {
     const char *name; // "sim" | "cuda"
+    // Each access of a kernel is checked against its allocation, so that allocations of the exact size
+    // need no fences. Otherwise the caller puts fences around its buffers.
+    bool checks_accesses;
 #define LG_CU(name, params) CUresult(*name) params;
     LG_DRIVER_FUNCTIONS(LG_CU)
 #undef LG_CU
+    // Queued launches and copies run when a call waits for them. Waiting, and so telling the errors of
+    // earlier work: cuCtxSynchronize, cuStreamSynchronize, cuStreamQuery, cuEventSynchronize,
+    // cuEventQuery, cuMemcpyHtoD, cuMemcpyDtoH, cuMemFree, cuMemFreeHost; and cuLaunchKernel when launches
+    // are blocking.
+    //
     // Blocking launches for the calling thread's current context: what CUDA_LAUNCH_BLOCKING=1 does.
     // On CUDA it is the environment variable, read once at cuInit: returns false when it cannot.
     bool (*set_launch_blocking)(bool blocking);
     // Moves what kernels printed (printf and assert lines, in order) since the last call to a malloc'd
     // string the caller frees. Works on a dead context too. On CUDA: "".
     char *(*take_log)(void);
-    // The first fault of the current context; `present` is false when there was none. Strings live
-    // until the context is destroyed.
+    // The first fault of the current context that ended a launch, or else the first sanitizer finding
+    // (`error` is then 0); `present` is false when there was neither. Strings live until the context is
+    // destroyed.
     lg_device_fault (*fault)(void);
     // Instructions a launch may execute in total (warp instructions) before 702; sim only.
     void (*set_budget)(uint64_t warp_instructions);
