@@ -11,6 +11,7 @@ void lg_case_result_free(lg_case_result *result) {
     for (int i = 0; i < result->n_injected; i++) {
         free(result->injected[i].rows);
     }
+    free(result->labels);
     free(result->repro);
     *result = (lg_case_result){0};
 }

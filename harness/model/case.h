@@ -20,6 +20,12 @@ typedef struct lg_case {
     const char *device; // "sim" | "cuda"
 } lg_case;
 
+// Labels from low to high (both included) and how many rows of the batch have one of them.
+typedef struct lg_label_bin {
+    int64_t low, high;
+    int64_t count;
+} lg_label_bin;
+
 typedef struct lg_case_result {
     const lg_case *what;
     lg_verdict verdict;
@@ -38,6 +44,9 @@ typedef struct lg_case_result {
     int64_t n_rows;              // rows of the batch
     lg_injection injected[LG_MAX_FAULTS]; // ground truth; rows owned by this result
     int n_injected;
+    int64_t head_width;          // C
+    lg_label_bin *labels;        // histogram of the labels as the device gets them, ascending
+    int64_t n_labels;            // bins; 0 for targets that are no class indices
     double max_error_share; // largest |got-want| / bound over all compared numbers; NaN: none compared
     char *repro;            // the command that runs exactly this case again
     int64_t elapsed_ns;
