@@ -36,7 +36,8 @@ static int64_t head_width(const generation *g) {
     return g->with_faults ? lg_inject_head_width(g->scenario, classes) : classes;
 }
 
-// The shape of one value a row, from whatever fixes it first: given targets, else the batch's sizes.
+// The shape of one value a row, from whatever fixes it first: given targets, else the batch's
+// sizes.
 static bool plan_rows(generation *g) {
     const lg_batch_spec *spec = g->spec;
     const lg_tensor *target = &g->batch->target;
@@ -96,7 +97,8 @@ static bool make_input(generation *g) {
     g->class_axis = -1;
     if (!is_binary(g)) {
         if (g->spec->classes < 1) {
-            return lg_error(g->diags, g->loc, "batch.classes must be at least 1 to generate logits");
+            return lg_error(g->diags, g->loc,
+                            "batch.classes must be at least 1 to generate logits");
         }
         if (shape.rank == LG_MAX_RANK) {
             return lg_error(g->diags, g->loc, "the targets have too many dimensions (%d)",
@@ -155,8 +157,7 @@ static bool load_given(generation *g) {
 static bool count_rows(generation *g) {
     g->n_rows = 1;
     for (int i = 0; i < g->rows.rank; i++) {
-        if (g->rows.size[i] < 0 ||
-            __builtin_mul_overflow(g->n_rows, g->rows.size[i], &g->n_rows)) {
+        if (g->rows.size[i] < 0 || __builtin_mul_overflow(g->n_rows, g->rows.size[i], &g->n_rows)) {
             return lg_error(g->diags, g->loc, "the batch has an impossible number of rows");
         }
     }
@@ -232,8 +233,8 @@ static bool draw_labels(generation *g, lg_label_draft *draft) {
     if (!lg_labels_draw(spec, g->spec->seed, classes, draft->n_drawn, draft->labels)) {
         return lg_error(g->diags, g->loc, "batch.targets do not fit in memory");
     }
-    lg_labels_ignore(g->spec->ignored_fraction, g->spec->seed, draft->ignore_index,
-                     draft->n_drawn, draft->labels);
+    lg_labels_ignore(g->spec->ignored_fraction, g->spec->seed, draft->ignore_index, draft->n_drawn,
+                     draft->labels);
     return true;
 }
 
@@ -257,11 +258,9 @@ static bool start_draft(generation *g, lg_label_draft *draft) {
     int64_t per_row = g->with_faults ? lg_inject_labels_per_row(g->scenario) : 1;
     draft->n_rows = g->n_rows;
     draft->n_drawn = g->n_rows * (given ? 1 : per_row);
-    draft->dtype = given                           ? target->dtype
-                   : spec->dtype != LG_DTYPE_NONE ? spec->dtype
-                                                  : LG_INT64;
-    draft->labels = lg_buffer_alloc((size_t)(draft->n_drawn > 0 ? draft->n_drawn : 1) *
-                                    sizeof *draft->labels);
+    draft->dtype = given ? target->dtype : spec->dtype != LG_DTYPE_NONE ? spec->dtype : LG_INT64;
+    draft->labels =
+        lg_buffer_alloc((size_t)(draft->n_drawn > 0 ? draft->n_drawn : 1) * sizeof *draft->labels);
     if (!draft->labels) {
         return lg_error(g->diags, g->loc, "batch.targets do not fit in memory");
     }
@@ -355,19 +354,20 @@ static bool make_weights(generation *g) {
     lg_array_shape elements = {.rank = batch->input.rank};
     memcpy(elements.size, batch->input.shape, sizeof elements.size);
     // pos_weight broadcasts over everything but the columns of a multi-label input.
-    lg_array_shape columns = {.rank = 1, .size = {batch->input.rank > 1 ? batch->input.shape[1] : 1}};
+    lg_array_shape columns = {.rank = 1,
+                              .size = {batch->input.rank > 1 ? batch->input.shape[1] : 1}};
     lg_array_shape upstream = {0};
     if (scenario->loss.reduction == LG_REDUCTION_NONE) {
         upstream = binary ? elements : g->rows;
     }
     bool fine = lg_array_make(&scenario->weight, g->loc, "loss.weight", dtype,
-                              binary ? &elements : &classes, seed, LG_STREAM_WEIGHT,
-                              &batch->weight, g->diags);
+                              binary ? &elements : &classes, seed, LG_STREAM_WEIGHT, &batch->weight,
+                              g->diags);
     fine = lg_array_make(&scenario->pos_weight, g->loc, "loss.pos_weight", dtype, &columns, seed,
                          LG_STREAM_POS_WEIGHT, &batch->pos_weight, g->diags) &&
            fine;
-    return lg_array_make(&scenario->grad_output, g->loc, "loss.grad_output", dtype, &upstream,
-                         seed, LG_STREAM_GRAD_OUTPUT, &batch->grad_output, g->diags) &&
+    return lg_array_make(&scenario->grad_output, g->loc, "loss.grad_output", dtype, &upstream, seed,
+                         LG_STREAM_GRAD_OUTPUT, &batch->grad_output, g->diags) &&
            fine;
 }
 

@@ -18,10 +18,9 @@ bool lg_array_allocate(const lg_array_spec *spec, lg_loc loc, const char *place,
         return lg_error(diags, loc, "%s has %d dimensions and %lld strides", place, shape->rank,
                         (long long)spec->stride.n);
     }
-    bool done = spec->stride.n
-                    ? lg_tensor_init_strided(out, dtype, shape->rank, shape->size,
-                                             spec->stride.items)
-                    : lg_tensor_init(out, dtype, shape->rank, shape->size);
+    bool done = spec->stride.n ? lg_tensor_init_strided(out, dtype, shape->rank, shape->size,
+                                                        spec->stride.items)
+                               : lg_tensor_init(out, dtype, shape->rank, shape->size);
     if (!done) {
         return lg_error(diags, loc, "%s does not fit in memory", place);
     }
@@ -205,7 +204,8 @@ bool lg_array_make(const lg_array_spec *spec, lg_loc loc, const char *place, lg_
     return true;
 }
 
-// The flat index of class c in the row (outer, inner) of an array whose class axis has `width` entries.
+// The flat index of class c in the row (outer, inner) of an array whose class axis has `width`
+// entries.
 static int64_t flat_index(int64_t outer, int64_t c, int64_t inner, int64_t width, int64_t n_inner) {
     return (outer * width + c) * n_inner + inner;
 }

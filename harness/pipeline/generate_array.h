@@ -15,8 +15,8 @@ typedef struct lg_array_shape {
     int64_t size[LG_MAX_RANK];
 } lg_array_shape;
 
-// Listed values or an .npy file. `place` ("batch.logits") begins the error texts; `dtype` is used where
-// the spec names none (LG_DTYPE_NONE: the file's own, int64 or float32 for a list).
+// Listed values or an .npy file. `place` ("batch.logits") begins the error texts; `dtype` is used
+// where the spec names none (LG_DTYPE_NONE: the file's own, int64 or float32 for a list).
 bool lg_array_load(const lg_array_spec *spec, lg_loc loc, const char *place, lg_dtype dtype,
                    lg_tensor *out, lg_diags *diags);
 

@@ -61,8 +61,8 @@ bool lg_labels_draw(const lg_array_spec *spec, uint64_t seed, int64_t classes, i
         } else if (spec->distribution == LG_DIST_CONSTANT) {
             labels[i] = (int64_t)spec->lo;
         } else {
-            labels[i] = (int64_t)lg_rng_below(seed, LG_STREAM_TARGETS, (uint64_t)i,
-                                              (uint64_t)classes);
+            labels[i] =
+                (int64_t)lg_rng_below(seed, LG_STREAM_TARGETS, (uint64_t)i, (uint64_t)classes);
         }
     }
     return true;

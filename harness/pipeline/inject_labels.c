@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults that rewrite class indices: shifts move every valid label, the others overwrite a few rows.
+// Faults that rewrite class indices: shifts move every valid label, the others overwrite a few
+// rows.
 #include "pipeline/generate_labels.h"
 #include "pipeline/inject.h"
 #include "pipeline/priors.h"
@@ -74,8 +75,8 @@ static bool ensure_edge_class(const lg_label_draft *draft, int index, int64_t ed
     if (n_usable == 0 || edge == draft->ignore_index) {
         return false;
     }
-    int64_t chosen = (int64_t)lg_inject_draw_below(index, draft->seed, LG_STREAM_FAULT, 0,
-                                                   (uint64_t)n_usable);
+    int64_t chosen =
+        (int64_t)lg_inject_draw_below(index, draft->seed, LG_STREAM_FAULT, 0, (uint64_t)n_usable);
     for (int64_t row = 0; row < draft->n_rows; row++) {
         int64_t label = draft->labels[row];
         if (label != draft->ignore_index && in_range(draft, label) && chosen-- == 0) {
@@ -132,8 +133,8 @@ static bool check_values(const lg_fault_spec *fault, const lg_label_draft *draft
     for (int64_t i = 0; i < cycle.n; i++) {
         int64_t value = cycle.items[i];
         if (value == draft->ignore_index) {
-            fine = lg_error(diags, fault->loc, "%s: %lld is the ignore_index", name,
-                            (long long)value);
+            fine =
+                lg_error(diags, fault->loc, "%s: %lld is the ignore_index", name, (long long)value);
         } else if (in_range(draft, value) || (negative && value >= 0)) {
             fine = lg_error(diags, fault->loc, "%s: %lld is not %s", name, (long long)value,
                             negative ? "negative" : "outside the classes");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of how labels are handed over: their values are right, their bytes are read as something else.
-// `batch->target` holds what the caller means, `batch->device_target` what the kernel is given.
+// Faults of how labels are handed over: their values are right, their bytes are read as something
+// else. `batch->target` holds what the caller means, `batch->device_target` what the kernel is
+// given.
 #include "pipeline/inject.h"
 #include "support/alloc.h"
 
@@ -115,7 +116,8 @@ static bool hand_over_bits(const lg_fault_spec *fault, lg_batch *batch, const lg
             memcpy(&out[row], &value, sizeof value);
             continue;
         }
-        // An int64 read spans two neighbouring float32 labels; the buffer holds the second half too.
+        // An int64 read spans two neighbouring float32 labels; the buffer holds the second half
+        // too.
         float pair[2] = {(float)draft->labels[2 * row], (float)draft->labels[2 * row + 1]};
         memcpy(&out[row], pair, sizeof pair);
     }
@@ -144,8 +146,7 @@ static bool inject_float_targets(const lg_fault_spec *fault, int index, const lg
     if (fault->form == LG_FLOAT_BITS && dtype != LG_FLOAT32 && dtype != LG_FLOAT64) {
         return lg_error(diags, fault->loc, "float_targets: the bits form needs float32 or float64");
     }
-    if (fault->form == LG_FLOAT_BITS && dtype == LG_FLOAT32 &&
-        draft->n_drawn < 2 * draft->n_rows) {
+    if (fault->form == LG_FLOAT_BITS && dtype == LG_FLOAT32 && draft->n_drawn < 2 * draft->n_rows) {
         return lg_error(diags, fault->loc,
                         "float_targets: bits of float32 need generated targets: given ones have no "
                         "second label a row");
@@ -197,10 +198,10 @@ static bool inject_int32_pairs(const lg_fault_spec *fault, const lg_label_draft 
 }
 
 // Wide labels whose low 32 bits are a class: what a kernel that narrows them takes for valid.
-static bool inject_narrowed(const lg_fault_spec *fault, int index, lg_label_draft *draft,
-                            lg_batch *batch, lg_injection *injection, lg_diags *diags) {
+static bool inject_int32_wrap(const lg_fault_spec *fault, int index, lg_label_draft *draft,
+                              lg_batch *batch, lg_injection *injection, lg_diags *diags) {
     if (draft->dtype != LG_INT64) {
-        return lg_error(diags, fault->loc, "target_dtype: narrowed needs int64 targets, not %s",
+        return lg_error(diags, fault->loc, "target_dtype: int32_wrap needs int64 targets, not %s",
                         lg_dtype_name(draft->dtype));
     }
     int64_t *rows;
@@ -230,6 +231,23 @@ static bool inject_narrowed(const lg_fault_spec *fault, int index, lg_label_draf
         lg_tensor_set_i64(&batch->device_target, row, draft->labels[row]);
     }
     return fine;
+}
+
+// Labels from 256 on do not fit a byte: each is stored as another, valid class. Needs K > 256.
+static bool inject_uint8_wrap(const lg_fault_spec *fault, const lg_label_draft *draft,
+                              lg_batch *batch, lg_injection *injection, lg_diags *diags) {
+    if (!start_device_target(batch, LG_UINT8)) {
+        return no_memory(fault, diags);
+    }
+    for (int64_t row = 0; row < draft->n_rows; row++) {
+        lg_tensor_set_i64(&batch->device_target, row, draft->labels[row]);
+        if (lg_tensor_get_i64(&batch->device_target, row) != draft->labels[row]) {
+            lg_injection_add_row(injection, row);
+        }
+    }
+    injection->n_changed = injection->n_rows;
+    injection->fired = injection->n_rows > 0;
+    return true;
 }
 
 // uint8 labels widened as if they were signed: 200 becomes -56.
@@ -266,26 +284,25 @@ static bool inject_wrong_dtype(const lg_fault_spec *fault, const lg_label_draft 
 
 static bool inject_target_dtype(const lg_fault_spec *fault, int index, lg_label_draft *draft,
                                 lg_batch *batch, lg_injection *injection, lg_diags *diags) {
-    const char *form = fault->where ? fault->where : "wrong_dtype";
     if (draft->n_rows == 0) {
         return true;
     }
-    if (strcmp(form, "wrong_dtype") == 0) {
+    if (lg_fault_has_form(fault, "refused")) {
         return inject_wrong_dtype(fault, draft, batch, injection, diags);
     }
-    if (strcmp(form, "int32_as_int64") == 0) {
+    if (lg_fault_has_form(fault, "int32_as_int64")) {
         return inject_int32_pairs(fault, draft, batch, injection, diags);
     }
-    if (strcmp(form, "narrowed") == 0) {
-        return inject_narrowed(fault, index, draft, batch, injection, diags);
+    if (lg_fault_has_form(fault, "int32_wrap")) {
+        return inject_int32_wrap(fault, index, draft, batch, injection, diags);
     }
-    if (strcmp(form, "sign_bytes") == 0) {
+    if (lg_fault_has_form(fault, "uint8_wrap")) {
+        return inject_uint8_wrap(fault, draft, batch, injection, diags);
+    }
+    if (lg_fault_has_form(fault, "sign_bytes")) {
         return inject_sign_bytes(fault, draft, batch, injection, diags);
     }
-    return lg_error(diags, fault->loc,
-                    "target_dtype: where must be wrong_dtype, int32_as_int64, narrowed or "
-                    "sign_bytes, not '%s'",
-                    form);
+    return lg_fault_unknown_form(fault, diags);
 }
 
 bool lg_inject_target(const lg_scenario *scenario, int index, lg_label_draft *draft,

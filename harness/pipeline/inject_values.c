@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults of the input, of probabilities, of weights, and of shapes.
+#include "pipeline/domain.h"
+#include "pipeline/generate_array.h"
 #include "pipeline/generate_labels.h"
 #include "pipeline/inject.h"
 #include "support/alloc.h"
@@ -70,14 +72,19 @@ static bool inject_nonfinite(const lg_fault_spec *fault, int index, uint64_t see
     if (isfinite(value)) {
         return lg_error(diags, fault->loc, "nonfinite_logits: number must be .nan, .inf or -.inf");
     }
+    bool in_target = lg_fault_has_form(fault, "target");
+    if (in_target && !batch->target_is_probability) {
+        return lg_error(diags, fault->loc, "nonfinite_logits: where: target needs probabilities");
+    }
+    lg_tensor *tensor = in_target ? &batch->target : &batch->input;
     int64_t *rows;
     int64_t n;
     bool fine = choose(fault, index, seed, batch, &rows, &n, diags);
     int64_t width = lg_batch_head_width(batch);
     for (int64_t i = 0; fine && width > 0 && i < n; i++) {
-        int64_t c = (int64_t)lg_inject_draw_below(index, seed, LG_STREAM_FAULT_VALUE, i,
-                                                  (uint64_t)width);
-        lg_tensor_set_f64(&batch->input, entry_of(batch, rows[i], c), value);
+        int64_t c =
+            (int64_t)lg_inject_draw_below(index, seed, LG_STREAM_FAULT_VALUE, i, (uint64_t)width);
+        lg_tensor_set_f64(tensor, entry_of(batch, rows[i], c), value);
         lg_injection_add_row(injection, rows[i]);
     }
     free(rows);
@@ -86,15 +93,14 @@ static bool inject_nonfinite(const lg_fault_spec *fault, int index, uint64_t see
 
 static bool inject_bce_range(const lg_fault_spec *fault, int index, uint64_t seed, lg_batch *batch,
                              lg_injection *injection, lg_diags *diags) {
-    const char *where = fault->where ? fault->where : "input";
-    bool in_target = strcmp(where, "target") == 0;
-    if (!is_binary(batch) || (!in_target && strcmp(where, "input") != 0)) {
-        return lg_error(diags, fault->loc, "bce_range needs a binary loss, and where: input or "
-                                           "target");
+    bool in_target = lg_fault_has_form(fault, "target");
+    if (!is_binary(batch)) {
+        return lg_error(diags, fault->loc, "bce_range needs a binary loss");
     }
     if (batch->loss.kind == LG_BCE_WITH_LOGITS && !in_target) {
-        return lg_error(diags, fault->loc, "bce_range: logits may take any value; use where: "
-                                           "target");
+        return lg_error(diags, fault->loc,
+                        "bce_range: logits may take any value; use where: "
+                        "target");
     }
     double value = fault->number == 0 ? (in_target ? 2 : 1.5) : fault->number;
     if (value >= 0 && value <= 1) {
@@ -115,41 +121,72 @@ static bool inject_bce_range(const lg_fault_spec *fault, int index, uint64_t see
     return fine;
 }
 
-// nll_loss given softmax probabilities instead of their logarithms.
-static void exponentiate(lg_batch *batch, lg_injection *injection) {
+// Rows that no log-probabilities could be: what the loss cannot take once the input is spoiled.
+static bool add_impossible_rows(const lg_fault_spec *fault, lg_batch *batch,
+                                lg_injection *injection, lg_diags *diags) {
     int64_t n_rows = lg_batch_rows(batch);
     int64_t width = lg_batch_head_width(batch);
+    double *row_values = lg_buffer_alloc((size_t)(width > 0 ? width : 1) * sizeof *row_values);
+    if (!row_values) {
+        return no_memory(fault, diags);
+    }
     for (int64_t row = 0; row < n_rows; row++) {
-        bool positive = false;
         for (int64_t c = 0; c < width; c++) {
-            int64_t at = entry_of(batch, row, c);
-            lg_tensor_set_f64(&batch->input, at, exp(lg_tensor_get_f64(&batch->input, at)));
-            positive = positive || lg_tensor_get_f64(&batch->input, at) > 0;
+            row_values[c] = lg_tensor_get_f64(&batch->input, entry_of(batch, row, c));
         }
-        if (positive && row_is_live(batch, row)) {
+        if (row_is_live(batch, row) && !lg_could_be_log_probabilities(row_values, width)) {
             lg_injection_add_row(injection, row);
         }
     }
+    free(row_values);
+    return true;
 }
 
-static bool inject_value_domain(const lg_fault_spec *fault, int index, uint64_t seed,
-                                lg_batch *batch, lg_injection *injection, lg_diags *diags) {
-    const char *form = fault->where ? fault->where : "probabilities";
-    if (strcmp(form, "probabilities") == 0) {
-        if (batch->loss.kind != LG_NLL_LOSS) {
-            return lg_error(diags, fault->loc, "value_domain: probabilities belong to nll_loss");
-        }
-        exponentiate(batch, injection);
-        return true;
+// nll_loss given softmax probabilities instead of their logarithms.
+static bool exponentiate(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
+                         lg_diags *diags) {
+    int64_t n = lg_tensor_numel(&batch->input);
+    for (int64_t i = 0; i < n; i++) {
+        lg_tensor_set_f64(&batch->input, i, exp(lg_tensor_get_f64(&batch->input, i)));
     }
-    bool negative = strcmp(form, "negative") == 0;
-    if (!negative && strcmp(form, "unnormalised") != 0) {
-        return lg_error(diags, fault->loc, "value_domain: where must be probabilities, negative or "
-                                           "unnormalised, not '%s'",
-                        form);
+    return add_impossible_rows(fault, batch, injection, diags);
+}
+
+// nll_loss given the raw values that log-softmax should have been applied to.
+static bool redraw_logits(const lg_fault_spec *fault, const lg_scenario *scenario, lg_batch *batch,
+                          lg_injection *injection, lg_diags *diags) {
+    if (scenario->batch.logits.source == LG_ARRAY_VALUES ||
+        scenario->batch.logits.source == LG_ARRAY_FILE) {
+        return lg_error(diags, fault->loc, "value_domain: logits needs generated logits");
+    }
+    int64_t n = lg_tensor_numel(&batch->input);
+    for (int64_t i = 0; i < n; i++) {
+        lg_tensor_set_f64(
+            &batch->input, i,
+            lg_array_draw(&scenario->batch.logits, scenario->batch.seed, LG_STREAM_LOGITS, i));
+    }
+    return add_impossible_rows(fault, batch, injection, diags);
+}
+
+static bool inject_value_domain(const lg_scenario *scenario, int index, uint64_t seed,
+                                lg_batch *batch, lg_injection *injection, lg_diags *diags) {
+    const lg_fault_spec *fault = &scenario->faults[index];
+    bool probabilities = lg_fault_has_form(fault, "probabilities");
+    if (probabilities || lg_fault_has_form(fault, "logits")) {
+        if (batch->loss.kind != LG_NLL_LOSS) {
+            return lg_error(diags, fault->loc, "value_domain: %s belongs to nll_loss",
+                            probabilities ? "probabilities" : "logits");
+        }
+        return probabilities ? exponentiate(fault, batch, injection, diags)
+                             : redraw_logits(fault, scenario, batch, injection, diags);
+    }
+    bool negative = lg_fault_has_form(fault, "negative");
+    if (!negative && !lg_fault_has_form(fault, "unnormalised")) {
+        return lg_fault_unknown_form(fault, diags);
     }
     if (!batch->target_is_probability || is_binary(batch)) {
-        return lg_error(diags, fault->loc, "value_domain: %s needs class-probability targets", form);
+        return lg_error(diags, fault->loc,
+                        "value_domain: this form needs class-probability targets");
     }
     double number = fault->number != 0 ? fault->number : (negative ? -0.25 : 1.5);
     int64_t *rows;
@@ -173,7 +210,7 @@ static bool reshape_input(const lg_fault_spec *fault, lg_batch *batch, lg_inject
     lg_tensor *input = &batch->input;
     int axis = input->rank > 1 ? 1 : 0;
     int64_t old = input->shape[axis];
-    int64_t width = fault->head_width > 0 ? fault->head_width : old / 2;
+    int64_t width = old / 2;
     // The elements are what they are: told another C, a view finds another number of rows.
     if (width < 1 || input->rank < 2 || input->shape[0] * old % width != 0 ||
         !lg_tensor_is_contiguous(input)) {
@@ -211,23 +248,41 @@ static bool move_class_last(const lg_fault_spec *fault, lg_batch *batch, lg_inje
     return true;
 }
 
+// The target's wrong shape by form; false: the fault cannot take this form here.
+static bool wrong_shape(const lg_fault_spec *fault, const lg_tensor *old, int *rank,
+                        int64_t *shape) {
+    *rank = old->rank;
+    memcpy(shape, old->shape, sizeof old->shape);
+    if (lg_fault_has_form(fault, "given")) {
+        if (fault->shape.n == 0 || fault->shape.n > LG_MAX_RANK) {
+            return false;
+        }
+        *rank = (int)fault->shape.n;
+        memcpy(shape, fault->shape.items, (size_t)*rank * sizeof *shape);
+        return true;
+    }
+    if (lg_fault_has_form(fault, "rank")) {
+        shape[(*rank)++] = 1;
+        return *rank <= LG_MAX_RANK && old->rank < LG_MAX_RANK;
+    }
+    int axis = lg_fault_has_form(fault, "spatial") ? old->rank - 1 : 0;
+    if (axis < (lg_fault_has_form(fault, "spatial") ? 1 : 0) || axis >= old->rank ||
+        shape[axis] == 0) {
+        return false;
+    }
+    shape[axis]--;
+    return true;
+}
+
 static bool reshape_target(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
                            lg_diags *diags) {
     const lg_tensor *old = &batch->target;
-    int64_t shape[LG_MAX_RANK] = {0};
-    int rank = old->rank;
-    memcpy(shape, old->shape, sizeof shape);
-    if (fault->shape.n > 0) {
-        if (fault->shape.n > LG_MAX_RANK) {
-            return lg_error(diags, fault->loc, "shape_layout: at most %d dimensions", LG_MAX_RANK);
-        }
-        rank = (int)fault->shape.n;
-        memcpy(shape, fault->shape.items, (size_t)rank * sizeof shape[0]);
-    } else if (rank == 0 || shape[0] == 0) {
-        rank = 1;
-        shape[0] = 2;
-    } else {
-        shape[0]--;
+    int64_t shape[LG_MAX_RANK + 1] = {0};
+    int rank;
+    if (!wrong_shape(fault, old, &rank, shape)) {
+        return lg_error(diags, fault->loc,
+                        "shape_layout: a target of %d dimensions cannot take the form '%s'",
+                        old->rank, fault->where ? fault->where : "batch");
     }
     lg_tensor fresh = {0};
     if (!lg_tensor_init(&fresh, old->dtype, rank, shape)) {
@@ -244,8 +299,8 @@ static bool reshape_target(const lg_fault_spec *fault, lg_batch *batch, lg_injec
             lg_tensor_set_i64(&fresh, i, lg_tensor_get_i64(old, i % n_old));
         }
     }
-    injection->fired = rank != old->rank ||
-                       memcmp(shape, old->shape, (size_t)rank * sizeof shape[0]) != 0;
+    injection->fired =
+        rank != old->rank || memcmp(shape, old->shape, (size_t)rank * sizeof shape[0]) != 0;
     injection->n_changed = 0;
     lg_tensor_free(&batch->target);
     batch->target = fresh;
@@ -254,18 +309,13 @@ static bool reshape_target(const lg_fault_spec *fault, lg_batch *batch, lg_injec
 
 static bool inject_shape_layout(const lg_fault_spec *fault, lg_batch *batch,
                                 lg_injection *injection, lg_diags *diags) {
-    const char *form = fault->where ? fault->where : "target";
-    if (strcmp(form, "target") == 0) {
-        return reshape_target(fault, batch, injection, diags);
-    }
-    if (strcmp(form, "class_last") == 0) {
+    if (lg_fault_has_form(fault, "class_last")) {
         return move_class_last(fault, batch, injection, diags);
     }
-    if (strcmp(form, "reshaped") == 0) {
+    if (lg_fault_has_form(fault, "reshaped")) {
         return reshape_input(fault, batch, injection, diags);
     }
-    return lg_error(diags, fault->loc,
-                    "shape_layout: where must be target, class_last or reshaped, not '%s'", form);
+    return reshape_target(fault, batch, injection, diags);
 }
 
 // Weights of 1 where the scenario gave none, so that there is something to spoil.
@@ -305,70 +355,46 @@ static bool replace_weights(const lg_fault_spec *fault, lg_batch *batch, lg_dtyp
     return true;
 }
 
-static bool spoil_weights(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
-                          lg_diags *diags) {
-    double value = fault->number == 0 ? -1 : fault->number;
-    int64_t n = lg_tensor_numel(&batch->weight);
-    static const int64_t first = 0;
-    const int64_t *classes = fault->rows.n ? fault->rows.items : &first;
-    int64_t n_classes = fault->rows.n ? fault->rows.n : 1;
-    for (int64_t i = 0; i < n_classes; i++) {
-        if (classes[i] < 0 || classes[i] >= n) {
-            return n > 0 ? lg_error(diags, fault->loc, "weight_vector: class %lld is outside "
-                                                       "0..%lld",
-                                    (long long)classes[i], (long long)n - 1)
-                         : true;
-        }
-        lg_tensor_set_f64(&batch->weight, classes[i], value);
-        injection->n_changed++;
-    }
-    injection->fired = injection->n_changed > 0;
-    return true;
-}
-
 static bool inject_weight_vector(const lg_fault_spec *fault, lg_batch *batch,
                                  lg_injection *injection, lg_diags *diags) {
-    const char *form = fault->where ? fault->where : "length";
     if (!ensure_weights(fault, batch, diags)) {
         return false;
     }
-    const lg_tensor *weight = &batch->weight;
+    lg_tensor *weight = &batch->weight;
+    if (fault->number != 0) {
+        injection->fired = lg_tensor_numel(weight) > 0;
+        injection->n_changed = injection->fired;
+        if (injection->fired) {
+            lg_tensor_set_f64(weight, 0, fault->number);
+        }
+        return true;
+    }
+    if (fault->dtype != LG_DTYPE_NONE) {
+        injection->fired = fault->dtype != weight->dtype;
+        return replace_weights(fault, batch, fault->dtype, weight->rank, weight->shape, diags);
+    }
     int64_t shape[LG_MAX_RANK];
     memcpy(shape, weight->shape, sizeof shape);
-    if (strcmp(form, "value") == 0) {
-        return spoil_weights(fault, batch, injection, diags);
+    int last = weight->rank - 1;
+    if (last < 0) {
+        return true; // A scalar has no length to get wrong.
     }
-    if (strcmp(form, "length") == 0) {
-        int last = weight->rank - 1;
-        if (last < 0) {
-            return true;
-        }
-        shape[last] = fault->length > 0 ? fault->length : shape[last] + 1;
-        injection->fired = shape[last] != weight->shape[last];
-        return replace_weights(fault, batch, weight->dtype, weight->rank, shape, diags);
-    }
-    if (strcmp(form, "dtype") == 0) {
-        lg_dtype dtype = batch->input.dtype == LG_FLOAT64 ? LG_FLOAT32 : LG_FLOAT64;
-        dtype = fault->dtype != LG_DTYPE_NONE ? fault->dtype : dtype;
-        injection->fired = dtype != weight->dtype;
-        return replace_weights(fault, batch, dtype, weight->rank, shape, diags);
-    }
-    return lg_error(diags, fault->loc,
-                    "weight_vector: where must be length, dtype or value, not '%s'", form);
+    shape[last] = fault->length > 0 ? fault->length : shape[last] + 1;
+    injection->fired = shape[last] != weight->shape[last];
+    return replace_weights(fault, batch, weight->dtype, weight->rank, shape, diags);
 }
 
 static bool inject_no_supervised_row(const lg_fault_spec *fault, lg_batch *batch,
                                      lg_injection *injection, lg_diags *diags) {
-    const char *form = fault->where ? fault->where : "ignored";
     if (batch->target_is_probability) {
         return lg_error(diags, fault->loc, "no_supervised_row needs class-index targets");
     }
     int64_t n = lg_tensor_numel(&batch->target);
-    if (strcmp(form, "ignored") == 0) {
+    if (lg_fault_has_form(fault, "ignored")) {
         if (!lg_dtype_holds(batch->target.dtype, batch->loss.ignore_index)) {
-            return lg_error(diags, fault->loc, "no_supervised_row: %s cannot hold ignore_index %lld",
-                            lg_dtype_name(batch->target.dtype),
-                            (long long)batch->loss.ignore_index);
+            return lg_error(
+                diags, fault->loc, "no_supervised_row: %s cannot hold ignore_index %lld",
+                lg_dtype_name(batch->target.dtype), (long long)batch->loss.ignore_index);
         }
         for (int64_t row = 0; row < n; row++) {
             injection->n_changed += row_is_live(batch, row);
@@ -376,10 +402,6 @@ static bool inject_no_supervised_row(const lg_fault_spec *fault, lg_batch *batch
         }
         injection->fired = n > 0;
         return true;
-    }
-    if (strcmp(form, "weights") != 0) {
-        return lg_error(diags, fault->loc,
-                        "no_supervised_row: where must be ignored or weights, not '%s'", form);
     }
     if (!ensure_weights(fault, batch, diags)) {
         return false;
@@ -411,7 +433,7 @@ bool lg_inject_values(const lg_scenario *scenario, int index, lg_batch *batch, l
     } else if (fault->kind == LG_CAUSE_BCE_RANGE) {
         fine = inject_bce_range(fault, index, seed, batch, injection, diags);
     } else if (fault->kind == LG_CAUSE_VALUE_DOMAIN) {
-        fine = inject_value_domain(fault, index, seed, batch, injection, diags);
+        fine = inject_value_domain(scenario, index, seed, batch, injection, diags);
     } else if (fault->kind == LG_CAUSE_SHAPE_LAYOUT) {
         return inject_shape_layout(fault, batch, injection, diags);
     } else if (fault->kind == LG_CAUSE_WEIGHT_VECTOR) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a row of log-probabilities or probabilities can and cannot be, within the rounding of the
+// narrowest dtype (bfloat16: 2^-8 relative).
+#ifndef LG_PIPELINE_DOMAIN_H
+#define LG_PIPELINE_DOMAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// No entry above 0 (a logarithm of at most 1). Rows that do not sum to 1 pass: nll_loss itself
+// takes them, and masked or truncated distributions are in use. NaN passes: it is nonfinite_logits.
+bool lg_could_be_log_probabilities(const double *row, int64_t width);
+
+// Every entry in [0, 1] and the sum 1: what softmax leaves. width > 0.
+bool lg_could_be_probabilities(const double *row, int64_t width);
+
+#endif
