@@ -179,16 +179,17 @@ static void *keep(lg_arena *arena, void *items, int64_t n, size_t item_bytes) {
     return copy;
 }
 
-static int64_t count_kernels(const lg_plan *plan) {
-    int64_t n = 0;
+static void list_kernels(lg_plan *plan) {
+    plan->kernels = lg_arena_array(&plan->arena, (size_t)plan->n_columns + 1, sizeof(lg_kernel *));
     for (int64_t i = 0; i < plan->n_columns; i++) {
         bool seen = false;
-        for (int64_t j = 0; j < i && !seen; j++) {
-            seen = plan->columns[j].kernel == plan->columns[i].kernel;
+        for (int64_t j = 0; j < plan->n_kernels && !seen; j++) {
+            seen = plan->kernels[j] == plan->columns[i].kernel;
         }
-        n += !seen;
+        if (!seen) {
+            plan->kernels[plan->n_kernels++] = plan->columns[i].kernel;
+        }
     }
-    return n;
 }
 
 void lg_plan_build(const lg_session_options *options, lg_plan *plan) {
@@ -207,7 +208,7 @@ void lg_plan_build(const lg_session_options *options, lg_plan *plan) {
     plan->points = keep(&plan->arena, b.points, plan->n_points, sizeof(*b.points));
     plan->cases = keep(&plan->arena, b.cases, plan->n_cases, sizeof(*b.cases));
     plan->columns = keep(&plan->arena, b.columns, plan->n_columns, sizeof(*b.columns));
-    plan->n_kernels = count_kernels(plan);
+    list_kernels(plan);
     free(b.column_of);
 }
 

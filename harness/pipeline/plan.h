@@ -40,7 +40,8 @@ typedef struct lg_plan {
     lg_plan_column *columns; // sorted by first use
     int64_t n_cases;
     lg_plan_case *cases;
-    int64_t n_kernels; // distinct kernels among the columns
+    int64_t n_kernels; // distinct kernels of the columns
+    const lg_kernel **kernels;
 } lg_plan;
 
 void lg_plan_build(const lg_session_options *options, lg_plan *plan);

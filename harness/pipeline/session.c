@@ -201,13 +201,8 @@ static bool open_worker(worker *w) {
     const lg_session_options *o = s->options;
     w->device = lg_device_open(o->driver, o->nvcc, o->cache_dir, &w->diags);
     bool ok = w->device != NULL;
-    const lg_kernel *loaded = NULL;
-    for (int64_t i = 0; w->device && i < s->plan.n_columns; i++) {
-        // Columns of one kernel stand together.
-        if (s->plan.columns[i].kernel != loaded) {
-            loaded = s->plan.columns[i].kernel;
-            ok = lg_device_prepare(w->device, loaded, &w->diags) && ok;
-        }
+    for (int64_t i = 0; w->device && i < s->plan.n_kernels; i++) {
+        ok = lg_device_prepare(w->device, s->plan.kernels[i], &w->diags) && ok;
     }
     return ok;
 }

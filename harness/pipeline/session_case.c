@@ -6,6 +6,7 @@
 #include "pipeline/judge.h"
 #include "pipeline/plan.h"
 #include "pipeline/session_expect.h"
+#include "pipeline/session_histogram.h"
 #include "support/alloc.h"
 
 #include <math.h>
@@ -36,6 +37,7 @@ void lg_point_prepare(const lg_scenario *scenario, lg_point_data *data, lg_diags
         data->failure = last_error(&data->arena, diags, first, "the batch could not be generated");
         return;
     }
+    data->n_labels = lg_label_histogram(&data->batch, data->labels);
     data->refusal = lg_hostcheck(&data->batch, &data->arena);
     // The reference needs shapes and types that agree; a refused batch may have neither.
     if (data->refusal.cause != LG_CAUSE_NONE) {
@@ -68,6 +70,10 @@ static double *copy_doubles(const double *values, int64_t n) {
 static void copy_truth(const lg_point_data *data, lg_case_result *result) {
     const lg_batch *batch = &data->batch;
     result->n_rows = lg_batch_rows(batch);
+    result->head_width = lg_batch_head_width(batch);
+    result->n_labels = data->n_labels;
+    result->labels = lg_xmalloc(sizeof(data->labels));
+    memcpy(result->labels, data->labels, sizeof(data->labels));
     for (int i = 0; i < batch->n_injections; i++) {
         const lg_injection *from = &batch->injections[i];
         lg_injection *to = &result->injected[result->n_injected++];

@@ -7,6 +7,7 @@
 #include "model/loss.h"
 #include "pipeline/devrun.h"
 #include "pipeline/hostcheck.h"
+#include "pipeline/session_histogram.h"
 
 // What all cases of a point share; const once prepared.
 typedef struct lg_point_data {
@@ -15,6 +16,8 @@ typedef struct lg_point_data {
     lg_refusal refusal;     // cause NONE: accepted
     lg_reference reference; // only when `has_reference`: a refused batch has none
     bool has_reference;
+    int64_t n_labels;
+    lg_label_bin labels[LG_MAX_LABEL_BINS];
     const char *failure; // why there is no batch to run, or NULL
 } lg_point_data;
 

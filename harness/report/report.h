@@ -16,12 +16,13 @@ typedef struct lg_text_options {
     int width;    // terminal columns, 0: 100
 } lg_text_options;
 
-// The table scenario × kernel × mode with one mark a cell, then the finding of each case that was not
-// as expected (and one exemplary finding a fault), then the summary.
+// The table scenario × kernel × mode with one mark a cell, then the finding of each case that was
+// not as expected (and one exemplary finding a fault), then the summary.
 lg_observer lg_report_text(const lg_text_options *options);
 void lg_report_text_free(lg_observer *observer);
 
-lg_observer lg_report_jsonl(const char *path, lg_diags *diags); // context NULL when it cannot be opened
+lg_observer lg_report_jsonl(const char *path,
+                            lg_diags *diags); // context NULL when it cannot be opened
 void lg_report_jsonl_free(lg_observer *observer);
 
 lg_observer lg_report_junit(const char *path, lg_diags *diags);

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report for people. Cases arrive one at a time and only for the call, so the table counts them
+// and findings are kept as text until the run has ended.
+#include "report/report.h"
+
+#include "report/style.h"
+#include "report/table.h"
+#include "support/alloc.h"
+#include "support/str.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A broken kernel fails every point of a matrix in the same way: so many findings a cell are shown.
+enum { MAX_FINDINGS_A_CELL = 3 };
+
+typedef struct names {
+    char **items;
+    size_t n;
+} names;
+
+// A column (kernel × mode) whose self-proof failed, with the scenarios that are untested for it.
+typedef struct failed_column {
+    char *kernel;
+    lg_mode mode;
+    char *why;
+    names scenarios;
+    int64_t n_cases;
+} failed_column;
+
+typedef struct text_report {
+    lg_text_options options;
+    lg_table table;
+    failed_column *failed;
+    size_t n_failed;
+    lg_str findings; // not as expected (verbose: all)
+    int64_t n_findings_left_out;
+    lg_str examples; // one as expected for each fault
+    names example_faults;
+    lg_run_info info;
+} text_report;
+
+static bool has_name(const names *list, const char *name) {
+    for (size_t i = 0; i < list->n; i++) {
+        if (strcmp(list->items[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_name(names *list, const char *name) {
+    if (!has_name(list, name)) {
+        list->items = lg_xrealloc(list->items, (list->n + 1) * sizeof(*list->items));
+        list->items[list->n++] = lg_xstrdup(name);
+    }
+}
+
+static void free_names(names *list) {
+    for (size_t i = 0; i < list->n; i++) {
+        free(list->items[i]);
+    }
+    free(list->items);
+}
+
+static void begin_run(void *context, const lg_run_info *info) {
+    text_report *report = context;
+    report->info = *info;
+}
+
+static void add_column(void *context, const lg_column_proof *proof) {
+    text_report *report = context;
+    if (proof->proven) {
+        return;
+    }
+    report->failed = lg_xrealloc(report->failed, (report->n_failed + 1) * sizeof(*report->failed));
+    report->failed[report->n_failed++] = (failed_column){
+        .kernel = lg_xstrdup(proof->kernel->name),
+        .mode = proof->mode,
+        .why = lg_xstrdup(proof->why ? proof->why : "the self-proof failed"),
+    };
+}
+
+static failed_column *failed_column_of(text_report *report, const lg_case *what) {
+    for (size_t i = 0; i < report->n_failed; i++) {
+        failed_column *column = &report->failed[i];
+        if (column->mode == what->mode && strcmp(column->kernel, what->kernel->name) == 0) {
+            return column;
+        }
+    }
+    return NULL;
+}
+
+static void add_finding(lg_str *out, const lg_case_result *result, bool color) {
+    char *text = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&text, &n);
+    if (!memory) {
+        return;
+    }
+    lg_finding_text(result, memory, color);
+    fclose(memory);
+    lg_str_add(out, "\n");
+    lg_str_add_n(out, text, n);
+    free(text);
+}
+
+static void fault_name(const lg_case_result *result, lg_str *out) {
+    for (int i = 0; i < result->n_injected; i++) {
+        lg_str_printf(out, "%s%s", i ? "+" : "", lg_cause_name(result->injected[i].cause));
+    }
+}
+
+// The first case of each fault that a kernel (not only a host check) caught and that was diagnosed.
+static void add_example(text_report *report, const lg_case_result *result) {
+    if (!result->as_expected || result->n_injected == 0 || result->verdict != LG_DETECTED) {
+        return;
+    }
+    lg_str name = {0};
+    fault_name(result, &name);
+    if (!has_name(&report->example_faults, lg_str_text(&name))) {
+        add_name(&report->example_faults, lg_str_text(&name));
+        add_finding(&report->examples, result, report->options.color);
+    }
+    lg_str_free(&name);
+}
+
+static void add_case(void *context, const lg_case_result *result) {
+    text_report *report = context;
+    const lg_table_cell *cell = lg_table_add(&report->table, result);
+    failed_column *column =
+        result->verdict == LG_UNTESTED ? failed_column_of(report, result->what) : NULL;
+    if (column && result->reason && strcmp(result->reason, column->why) == 0) {
+        column->n_cases++;
+        add_name(&column->scenarios, result->what->scenario->name);
+        return;
+    }
+    if (report->options.verbose) {
+        add_finding(&report->findings, result, report->options.color);
+    } else if (!result->as_expected) {
+        if (cell->n_not_expected + cell->by_verdict[LG_UNTESTED] <= MAX_FINDINGS_A_CELL) {
+            add_finding(&report->findings, result, report->options.color);
+        } else {
+            report->n_findings_left_out++;
+        }
+    } else {
+        add_example(report, result);
+    }
+}
+
+static void print_failed(const text_report *report, FILE *out) {
+    for (size_t i = 0; i < report->n_failed; i++) {
+        const failed_column *column = &report->failed[i];
+        fprintf(out, "\n%sUNTESTED%s %s, %s: %" PRId64 " cases\n",
+                lg_paint(report->options.color, LG_INK_UNSURE),
+                lg_paint(report->options.color, LG_INK_PLAIN), column->kernel,
+                lg_mode_name(column->mode), column->n_cases);
+        fprintf(out, "  %-10s %s\n", "why", column->why);
+        for (size_t s = 0; s < column->scenarios.n; s++) {
+            fprintf(out, "  %-10s %s\n", s ? "" : "scenarios", column->scenarios.items[s]);
+        }
+    }
+}
+
+static void print_summary(const text_report *report, const lg_run_summary *summary, FILE *out) {
+    const char *plain = lg_paint(report->options.color, LG_INK_PLAIN);
+    lg_ink ink = summary->exit_code == 0   ? LG_INK_GOOD
+                 : summary->exit_code == 3 ? LG_INK_UNSURE
+                                           : LG_INK_BAD;
+    fprintf(out, "\n%" PRId64 " cases on %s: ", summary->n_cases, report->info.device);
+    fprintf(out, "%s%" PRId64 " as expected%s", lg_paint(report->options.color, ink),
+            summary->n_as_expected, plain);
+    fprintf(out, ", %" PRId64 " not, %" PRId64 " untested, %" PRId64 " skipped\n",
+            summary->n_not_expected, summary->n_untested, summary->n_skipped);
+    const char *separator = "";
+    for (int v = 0; v < LG_N_VERDICTS; v++) {
+        if (summary->by_verdict[v] > 0) {
+            fprintf(out, "%s%s %" PRId64, separator, lg_verdict_name((lg_verdict)v),
+                    summary->by_verdict[v]);
+            separator = ", ";
+        }
+    }
+    fputs(*separator ? "\n" : "", out);
+    if (summary->exit_code == 3) {
+        fputs("nothing was proven\n", out);
+    }
+}
+
+static void end_run(void *context, const lg_run_summary *summary) {
+    text_report *report = context;
+    FILE *out = report->options.out;
+    int width = report->options.width > 0 ? report->options.width : 100;
+    lg_table_print(&report->table, out, report->options.color, width);
+    print_failed(report, out);
+    fputs(lg_str_text(&report->findings), out);
+    if (report->n_findings_left_out > 0) {
+        fprintf(out, "\n… and %" PRId64 " more like these; every case is in cases.jsonl\n",
+                report->n_findings_left_out);
+    }
+    fputs(lg_str_text(&report->examples), out);
+    print_summary(report, summary, out);
+}
+
+lg_observer lg_report_text(const lg_text_options *options) {
+    text_report *report = lg_xcalloc(1, sizeof(*report));
+    report->options = *options;
+    return (lg_observer){.context = report,
+                         .run_begun = begin_run,
+                         .column_proven = add_column,
+                         .case_done = add_case,
+                         .run_ended = end_run};
+}
+
+void lg_report_text_free(lg_observer *observer) {
+    text_report *report = observer->context;
+    if (report) {
+        lg_table_free(&report->table);
+        for (size_t i = 0; i < report->n_failed; i++) {
+            free(report->failed[i].kernel);
+            free(report->failed[i].why);
+            free_names(&report->failed[i].scenarios);
+        }
+        free(report->failed);
+        free_names(&report->example_faults);
+        lg_str_free(&report->findings);
+        lg_str_free(&report->examples);
+        free(report);
+    }
+    *observer = (lg_observer){0};
+}
