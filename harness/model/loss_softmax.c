@@ -4,17 +4,23 @@
 #include "model/loss_sum.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 // Independent partial results a loop keeps, so that its additions can run side by side.
 enum { LANES = 8 };
 
+// The loops are written once, inlined into a plain function and, where there is one, into a
+// function for AVX2. Both do the same operations in the same order, without contraction: the bits
+// are the same.
+#define BODY static inline __attribute__((always_inline))
+
 // exp(x - max). Range reduction by Cody and Waite: d = k·ln 2 + r with |r| <= ln 2 / 2, where ln 2
 // is split so that k·LN2_HIGH is exact; then the Taylor polynomial of exp to degree 13 (its
-// remainder is below 2^-58 there), and the scale 2^k put together from its bits. The scale is
+// remainder is below 2^-57 there), and the scale 2^k put together from its bits. The scale is
 // applied as 2^(k+100) and 2^-100, so that a subnormal result is rounded once. No branches: the
 // callers' loops vectorise.
-static inline double exp_below(double x, double max) {
+BODY double exp_below(double x, double max) {
     static const double LOG2_E = 0x1.71547652b82fep0;
     static const double LN2_HIGH =
         0x1.62e42fefa3800p-1; // 11 zero bits at the end: k·LN2_HIGH exact
@@ -54,7 +60,7 @@ double lg_exp_below(double x, double max) {
     return exp_below(x, max);
 }
 
-static double largest(const double *x, int64_t n) {
+BODY double largest(const double *x, int64_t n) {
     double lane[LANES];
     for (int i = 0; i < LANES; i++) {
         lane[i] = -INFINITY;
@@ -74,37 +80,83 @@ static double largest(const double *x, int64_t n) {
     return lane[0];
 }
 
-void lg_softmax_stats(const double *x, int64_t n, double *max, double *rest) {
+// lg_sum_add over arrays of sums and of errors, which is the form that vectorises.
+BODY void add(double *sum, double *error, double term) {
+    lg_sum s = {*sum, *error};
+    lg_sum_add(&s, term);
+    *sum = s.sum;
+    *error = s.error;
+}
+
+BODY void stats(const double *x, int64_t n, double *max, double *rest) {
     double m = largest(x, n);
     *max = m;
     *rest = NAN;
     if (!isfinite(m)) {
         return;
     }
-    lg_sum lane[LANES] = {0};
+    double sum[LANES] = {0};
+    double error[LANES] = {0};
     int64_t c = 0;
     for (; c + LANES <= n; c += LANES) {
         for (int i = 0; i < LANES; i++) {
-            lg_sum_add(&lane[i], exp_below(x[c + i], m));
+            add(&sum[i], &error[i], exp_below(x[c + i], m));
         }
     }
     for (; c < n; c++) {
-        lg_sum_add(&lane[0], exp_below(x[c], m));
+        add(&sum[0], &error[0], exp_below(x[c], m));
     }
     // The sum is at least 1, from the largest element itself; taking that 1 away leaves the others.
-    lg_sum all = {0};
+    double all = 0;
+    double low = 0;
     for (int i = 0; i < LANES; i++) {
-        lg_sum_add(&all, lane[i].sum);
+        add(&all, &low, sum[i]);
+        low += error[i];
     }
-    double error = all.error;
-    for (int i = 0; i < LANES; i++) {
-        error += lane[i].error;
-    }
-    *rest = (all.sum - 1) + error;
+    *rest = (all - 1) + low;
 }
 
-void lg_softmax_scaled(const double *x, int64_t n, double max, double factor, double *out) {
+BODY void scaled(const double *x, int64_t n, double max, double factor, double *out) {
     for (int64_t c = 0; c < n; c++) {
         out[c] = exp_below(x[c], max) * factor;
     }
+}
+
+static void stats_plain(const double *x, int64_t n, double *max, double *rest) {
+    stats(x, n, max, rest);
+}
+
+static void scaled_plain(const double *x, int64_t n, double max, double factor, double *out) {
+    scaled(x, n, max, factor, out);
+}
+
+#ifdef __x86_64__
+static __attribute__((target("avx2"))) void stats_avx2(const double *x, int64_t n, double *max,
+                                                       double *rest) {
+    stats(x, n, max, rest);
+}
+
+static __attribute__((target("avx2"))) void scaled_avx2(const double *x, int64_t n, double max,
+                                                        double factor, double *out) {
+    scaled(x, n, max, factor, out);
+}
+
+static bool has_avx2(void) {
+    return __builtin_cpu_supports("avx2");
+}
+#else
+#define stats_avx2 stats_plain
+#define scaled_avx2 scaled_plain
+
+static bool has_avx2(void) {
+    return false;
+}
+#endif
+
+void lg_softmax_stats(const double *x, int64_t n, double *max, double *rest) {
+    (has_avx2() ? stats_avx2 : stats_plain)(x, n, max, rest);
+}
+
+void lg_softmax_scaled(const double *x, int64_t n, double max, double factor, double *out) {
+    (has_avx2() ? scaled_avx2 : scaled_plain)(x, n, max, factor, out);
 }
