@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/assert_log.h"
+
+#include <limits.h>
+#include <string.h>
+
+static const char block_mark[] = ": block: [";
+static const char thread_mark[] = ", thread: [";
+static const char assertion_mark[] = " Assertion ";
+static const char end_mark[] = " failed.";
+
+// A cursor over one line.
+typedef struct cursor {
+    const char *at;
+    const char *end;
+} cursor;
+
+static bool take(cursor *in, const char *text) {
+    size_t n = strlen(text);
+    if ((size_t)(in->end - in->at) < n || memcmp(in->at, text, n) != 0) {
+        return false;
+    }
+    in->at += n;
+    return true;
+}
+
+// Digits only, as the runtime prints them; false when there are none or they overflow.
+static bool take_number(cursor *in, int64_t *value) {
+    const char *start = in->at;
+    int64_t sum = 0;
+    for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++) {
+        if (__builtin_mul_overflow(sum, 10, &sum) ||
+            __builtin_add_overflow(sum, *in->at - '0', &sum)) {
+            return false;
+        }
+    }
+    *value = sum;
+    return in->at > start;
+}
+
+static bool take_triple(cursor *in, int64_t out[3]) {
+    for (int i = 0; i < 3; i++) {
+        if (i > 0 && !take(in, ",")) {
+            return false;
+        }
+        while (in->at < in->end && *in->at == ' ') {
+            in->at++;
+        }
+        if (!take_number(in, &out[i])) {
+            return false;
+        }
+    }
+    return take(in, "]");
+}
+
+// `Assertion ` is followed by the expression in `…`, `…' or "…"; the text may itself hold quotes,
+// so the last closing one before " failed." counts.
+static bool take_expression(cursor *in, lg_span *expression) {
+    if (in->at == in->end || !strchr("`'\"", *in->at)) {
+        return false;
+    }
+    char close = *in->at++;
+    const char *start = in->at;
+    size_t rest = (size_t)(in->end - start);
+    size_t mark = strlen(end_mark);
+    for (size_t n = rest; n >= mark + 1; n--) {
+        const char *tail = start + n - mark;
+        if (memcmp(tail, end_mark, mark) == 0 &&
+            (tail[-1] == close || (close == '`' && tail[-1] == '\''))) {
+            *expression = (lg_span){start, (size_t)(tail - 1 - start)};
+            in->at = start + n;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *rfind(const char *text, size_t n, char c) {
+    return n ? memrchr(text, c, n) : NULL;
+}
+
+// "prefix file:line: function" or "prefix file:line" → its parts. A function may hold ':' and
+// blanks
+// (`void f<a::b>(int)`), a file of Windows a drive's ':', so the number between colons decides: the
+// first ":digits" that ends the text or is followed by ": ".
+static bool split_head(const char *text, size_t n, lg_assert_match *match) {
+    for (size_t i = 1; i < n; i++) {
+        if (text[i] != ':' || text[i - 1] == ':') {
+            continue;
+        }
+        cursor in = {text + i + 1, text + n};
+        int64_t line;
+        if (!take_number(&in, &line) || line > INT_MAX || (in.at < in.end && !take(&in, ": "))) {
+            continue;
+        }
+        const char *blank = rfind(text, i, ' ');
+        const char *file = blank ? blank + 1 : text;
+        if (file == text + i) {
+            continue;
+        }
+        match->file = (lg_span){file, (size_t)(text + i - file)};
+        match->line = (int)line;
+        match->has_function = in.at < in.end;
+        match->function =
+            match->has_function ? (lg_span){in.at, (size_t)(in.end - in.at)} : (lg_span){"", 0};
+        return true;
+    }
+    return false;
+}
+
+bool lg_assert_parse(const char *line, size_t n, lg_assert_match *match) {
+    if (n > 0 && line[n - 1] == '\r') {
+        n--;
+    }
+    // The mark is rare, so that other lines cost one search. A function's name cannot hold it.
+    const char *block = n ? memmem(line, n, block_mark, strlen(block_mark)) : NULL;
+    if (!block) {
+        return false;
+    }
+    *match = (lg_assert_match){0};
+    cursor in = {block + strlen(block_mark), line + n};
+    return take_triple(&in, match->block) && take(&in, thread_mark) &&
+           take_triple(&in, match->thread) && take(&in, assertion_mark) &&
+           take_expression(&in, &match->expression) &&
+           split_head(line, (size_t)(block - line), match);
+}
+
+static const char *copy(lg_arena *arena, lg_span span) {
+    return lg_arena_strndup(arena, span.text, span.n);
+}
+
+int64_t lg_assert_log_parse(const char *log, size_t n, int64_t max_kept, lg_arena *arena,
+                            lg_assert_line **kept, int64_t *n_kept) {
+    *kept = NULL;
+    *n_kept = 0;
+    int64_t n_seen = 0;
+    int64_t capacity = 0;
+    const char *end = log + n;
+    for (const char *at = log; at < end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline ? newline : end;
+        lg_assert_match match;
+        if (lg_assert_parse(at, (size_t)(stop - at), &match)) {
+            n_seen++;
+            if (*n_kept < max_kept) {
+                if (*n_kept == capacity) { // the arena frees the smaller arrays with the rest
+                    capacity = capacity ? 2 * capacity : 8;
+                    lg_assert_line *grown = lg_arena_array(arena, (size_t)capacity, sizeof *grown);
+                    if (*n_kept) {
+                        memcpy(grown, *kept, (size_t)*n_kept * sizeof *grown);
+                    }
+                    *kept = grown;
+                }
+                lg_assert_line *out = &(*kept)[(*n_kept)++];
+                *out = (lg_assert_line){.file = copy(arena, match.file),
+                                        .line = match.line,
+                                        .function = copy(arena, match.function),
+                                        .expression = copy(arena, match.expression)};
+                memcpy(out->block, match.block, sizeof out->block);
+                memcpy(out->thread, match.thread, sizeof out->thread);
+            }
+        }
+        at = stop + 1;
+    }
+    return n_seen;
+}
