@@ -17,10 +17,14 @@ enum { LANES = 8 };
 
 // exp(x - max). Range reduction by Cody and Waite: d = k·ln 2 + r with |r| <= ln 2 / 2, where ln 2
 // is split so that k·LN2_HIGH is exact; then the Taylor polynomial of exp to degree 13 (its
-// remainder is below 2^-57 there), and the scale 2^k put together from its bits. The scale is
-// applied as 2^(k+100) and 2^-100, so that a subnormal result is rounded once. No branches: the
-// callers' loops vectorise.
-BODY double exp_below(double x, double max) {
+// remainder is below 2^-57 there), and the scale 2^(k+100) put together from its bits. No branches:
+// the callers' loops vectorise.
+//
+// Returns exp(x - max)·2^100, so that a subnormal result is rounded once, by whoever takes the
+// 2^100 away.
+static const double UNLIFT = 0x1p-100;
+
+BODY double lifted_exp(double x, double max) {
     static const double LOG2_E = 0x1.71547652b82fep0;
     static const double LN2_HIGH =
         0x1.62e42fefa3800p-1; // 11 zero bits at the end: k·LN2_HIGH exact
@@ -29,9 +33,10 @@ BODY double exp_below(double x, double max) {
     double d = x - max;
     double of_max = x - d;
     double d_low = (x - (d + of_max)) + (of_max - max);
-    // Below -750 the result is 0 whatever the error is; and an infinite d has a NaN error.
-    d_low = d < -750 ? 0 : d_low;
-    d = d < -750 ? -750 : d;
+    // Below -775 the result is 0, also after a factor of up to 2^43; an infinite d has a NaN error.
+    bool vanishes = d < -775;
+    d_low = vanishes ? 0 : d_low;
+    d = vanishes ? 0 : d;
     double shifted = d * LOG2_E + ROUNDER;
     double k = shifted - ROUNDER;
     double r = (d - k * LN2_HIGH) - (k * LN2_LOW - d_low);
@@ -53,7 +58,11 @@ BODY double exp_below(double x, double max) {
     bits = (bits + 1023 + 100) << 52;
     double scale;
     memcpy(&scale, &bits, sizeof scale);
-    return value * scale * 0x1p-100;
+    return vanishes ? 0 : value * scale;
+}
+
+BODY double exp_below(double x, double max) {
+    return lifted_exp(x, max) * UNLIFT;
 }
 
 double lg_exp_below(double x, double max) {
@@ -117,8 +126,12 @@ BODY void stats(const double *x, int64_t n, double *max, double *rest) {
 }
 
 BODY void scaled(const double *x, int64_t n, double max, double factor, double *out) {
+    // A factor that could overflow the lifted exponential takes the 2^100 away beforehand.
+    bool large = fabs(factor) > 0x1p900;
+    double before = large ? factor * UNLIFT : factor;
+    double after = large ? 1 : UNLIFT;
     for (int64_t c = 0; c < n; c++) {
-        out[c] = exp_below(x[c], max) * factor;
+        out[c] = lifted_exp(x[c], max) * before * after;
     }
 }
 
