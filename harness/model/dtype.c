@@ -56,6 +56,31 @@ const char *const *lg_dtype_names(size_t *n) {
     return names + 1;
 }
 
+bool lg_dtype_holds(lg_dtype dtype, int64_t value) {
+    switch (dtype) {
+    case LG_INT32:
+        return value == (int32_t)value;
+    case LG_INT16:
+        return value == (int16_t)value;
+    case LG_INT8:
+        return value == (int8_t)value;
+    case LG_UINT8:
+        return value == (uint8_t)value;
+    case LG_BOOL:
+        return value == 0 || value == 1;
+    case LG_INT64:
+    case LG_FLOAT64:
+    case LG_FLOAT32:
+    case LG_FLOAT16:
+    case LG_BFLOAT16:
+        return true;
+    case LG_DTYPE_NONE:
+    case LG_N_DTYPES:
+        break;
+    }
+    return false;
+}
+
 static int64_t truncate_f64(double value) {
     // 2^63 itself is out of range; -2^63 is INT64_MIN, which is also the answer for what does not
     // fit.

@@ -21,9 +21,12 @@ bool lg_dtype_is_float(lg_dtype dtype);
 bool lg_dtype_parse(const char *name, lg_dtype *dtype);
 // NULL-free list of the names, for "did you mean" and help; *n gets the count.
 const char *const *lg_dtype_names(size_t *n);
+// Whether an integer type can hold the value; true for the floating types.
+bool lg_dtype_holds(lg_dtype dtype, int64_t value);
 
 // Element `index` of a packed array, widened. Floats are exact; integers beyond 2^53 are rounded by
-// lg_dtype_get_f64, and lg_dtype_get_i64 truncates floats toward zero (NaN, out of range: INT64_MIN).
+// lg_dtype_get_f64, and lg_dtype_get_i64 truncates floats toward zero (NaN, out of range:
+// INT64_MIN).
 double lg_dtype_get_f64(lg_dtype dtype, const void *data, int64_t index);
 int64_t lg_dtype_get_i64(lg_dtype dtype, const void *data, int64_t index);
 // Stores rounded to nearest even (floats) or wrapped (integers), as a C cast on the device would.

@@ -41,8 +41,8 @@ typedef struct lg_array_spec {
     lg_distribution distribution;
     bool probabilities; // targets: class probabilities (or BCE targets), not class indices
     double scale, lo, hi;
-    lg_f64_list values;      // as doubles, for float dtypes
-    lg_i64_list int_values;  // the same numbers when all are integers in int64 (exact beyond 2^53)
+    lg_f64_list values;     // as doubles, for float dtypes
+    lg_i64_list int_values; // the same numbers when all are integers in int64 (exact beyond 2^53)
     bool values_are_integers;
     lg_i64_list shape;  // with `values`; empty: 1-D
     lg_i64_list stride; // element strides of the view handed to kernels; empty: contiguous
@@ -68,25 +68,25 @@ const char *const *lg_fault_forms(lg_cause kind, size_t *n);
 typedef struct lg_fault_spec {
     lg_cause kind;
     lg_loc loc;
-    int64_t head_width;  // wrong_head_width: the C of the input (default K-1, at least 1)
-    lg_i64_list rows;    // exact rows to spoil; empty: `count` rows drawn from the FAULT stream
-    int64_t count;       // default 1
-    double fraction;     // of the rows, instead of count; 0: unused
-    lg_i64_list values;  // values to write, cycled; empty: the default of the kind
-    lg_float_form form;  // float_targets
-    lg_dtype dtype;      // float_targets: float32/float64; target_dtype, weight_vector: wrong dtype
-    int64_t length;      // weight_vector: wrong length
-    double number;       // value_domain, bce_range, weight_vector, nonfinite_logits: value written
-    const char *where;   // one of lg_fault_forms(kind), the first when not given; NULL: kind has none
-    lg_i64_list shape;   // shape_layout: the wrong target shape
+    int64_t head_width; // wrong_head_width: the C of the input (default K-1, at least 1)
+    lg_i64_list rows;   // exact rows to spoil; empty: `count` rows drawn from the FAULT stream
+    int64_t count;      // default 1
+    double fraction;    // of the rows, instead of count; 0: unused
+    lg_i64_list values; // values to write, cycled; empty: the default of the kind
+    lg_float_form form; // float_targets
+    lg_dtype dtype;     // float_targets: float32/float64; target_dtype, weight_vector: wrong dtype
+    int64_t length;     // weight_vector: wrong length
+    double number;      // value_domain, bce_range, weight_vector, nonfinite_logits: value written
+    const char *where; // one of lg_fault_forms(kind), the first when not given; NULL: kind has none
+    lg_i64_list shape; // shape_layout: the wrong target shape
 } lg_fault_spec;
 
 typedef struct lg_batch_spec {
     uint64_t seed;
-    int64_t samples;     // N
-    bool unbatched;      // input of shape C: no sample axis
-    lg_i64_list extent;  // d1, d2 …
-    int64_t classes;     // K
+    int64_t samples;         // N
+    bool unbatched;          // input of shape C: no sample axis
+    lg_i64_list extent;      // d1, d2 …
+    int64_t classes;         // K
     double ignored_fraction; // of rows set to ignore_index in a generated batch; default 0
     lg_array_spec logits;
     lg_array_spec targets;
@@ -109,7 +109,7 @@ typedef struct lg_scenario {
     const char *title;
     const char *origin; // or NULL
     lg_loss_options loss;
-    lg_array_spec weight;      // {uniform: [lo, hi]} is GENERATED with lo, hi
+    lg_array_spec weight; // {uniform: [lo, hi]} is GENERATED with lo, hi
     lg_array_spec pos_weight;
     lg_array_spec grad_output;
     lg_batch_spec batch;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and checks scenario files over libyaml with one field table (scenario_fields.def), from which
-// the reference page of scenarios/README.md and the JSON Schema are generated too.
+// Reads and checks scenario files over libyaml with one field table (scenario_fields.def), from
+// which the reference page of scenarios/README.md and the JSON Schema are generated too.
 #ifndef LG_MODEL_SCENARIO_READ_H
 #define LG_MODEL_SCENARIO_READ_H
 
@@ -17,6 +17,11 @@ typedef struct lg_read_options {
 // then empty). Contradictions are checked for every matrix point and name the point.
 bool lg_scenario_read(const char *path, const lg_read_options *options, lg_scenario_set *set,
                       lg_diags *diags);
+
+// The same for a file that is in memory. `name` is its path: for diagnostics, for the scenario's
+// name, and for the folder that `file:` is relative to.
+bool lg_scenario_read_text(const char *name, const char *text, size_t n,
+                           const lg_read_options *options, lg_scenario_set *set, lg_diags *diags);
 
 // Writes one point as a scenario file that reads back to the same point.
 void lg_scenario_write(const lg_scenario *scenario, lg_str *out);

@@ -2,8 +2,8 @@
 // NumPy array files (.npy, format versions 1.0 to 3.0), whole, from memory, or in chunks of bounded
 // memory; members of .npz archives through the same reader (support/npz.h).
 //
-// Read: little-endian float64/32/16, int64/32/16/8, uint8, bool, in C order. Refused by name, with a
-// text that says what to do: pickled objects, structured types, big-endian data, Fortran order.
+// Read: little-endian float64/32/16, int64/32/16/8, uint8, bool, in C order. Refused by name, with
+// a text that says what to do: pickled objects, structured types, big-endian data, Fortran order.
 // A hostile header (truncated, negative or huge shapes, missing or doubled keys) is an error.
 #ifndef LG_SUPPORT_NPY_H
 #define LG_SUPPORT_NPY_H
@@ -41,8 +41,8 @@ typedef struct lg_npy_header {
     size_t data_offset; // of the first element from the start of the file
 } lg_npy_header;
 
-// A whole file in memory; `name` is for diagnostics. The elements are the header's n at data_offset;
-// fewer or more bytes than that are an error. Pure: no file is touched.
+// A whole file in memory; `name` is for diagnostics. The elements are the header's n at
+// data_offset; fewer or more bytes than that are an error. Pure: no file is touched.
 bool lg_npy_parse(const char *name, const void *bytes, size_t n, lg_npy_header *header,
                   lg_diags *diags);
 

@@ -15,6 +15,7 @@ lg_npz_member *lg_npz_open(const char *path, const char *member, lg_diags *diags
 // Bytes read, 0 at the end, -1 when the archive is damaged (a checksum that does not match too).
 int64_t lg_npz_read(lg_npz_member *member, void *out, int64_t n);
 const char *lg_npz_problem(lg_npz_member *member); // after -1
+int64_t lg_npz_bytes(const lg_npz_member *member); // uncompressed, as the archive says; -1: unsaid
 void lg_npz_close(lg_npz_member *member);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const char *dotted(lg_binder *binder, const lg_field_table *table, const char *key) {
-    return *table->name ? lg_arena_printf(binder->arena, "%s.%s", table->name, key) : key;
+    return *table->name ? lg_arena_printf(binder->scratch, "%s.%s", table->name, key) : key;
 }
 
 static bool belongs(const lg_field *field, uint32_t tags) {

@@ -3,7 +3,7 @@
 // fit: unknown (with the nearest known), missing, of a wrong type, out of range.
 //
 // Numbers are read whole or refused. A field's default is the text of the table, read by the same
-// code as the user's. Strings and lists live in the binder's arena.
+// code as the user's. Strings and lists live in the scratch arena.
 #ifndef LG_SUPPORT_YAML_BIND_H
 #define LG_SUPPORT_YAML_BIND_H
 
@@ -27,7 +27,8 @@ typedef enum lg_field_type {
 
 typedef struct lg_binder {
     const lg_yaml_doc *doc;
-    lg_arena *arena;
+    lg_arena *arena;   // owns what the bound struct points to
+    lg_arena *scratch; // paths and messages; may be freed after each lg_bind
     lg_diags *diags;
     void *context; // for LG_FIELD_CUSTOM
 } lg_binder;
@@ -83,7 +84,7 @@ bool lg_bind_choice(lg_binder *binder, lg_yaml_node *node, const char *what,
 bool lg_bind_is_map(lg_binder *binder, lg_yaml_node *node, const char *what);
 bool lg_bind_is_list(lg_binder *binder, lg_yaml_node *node, const char *what);
 
-// "; did you mean 'x'?" or "": the end of a message, in the binder's arena.
+// "; did you mean 'x'?" or "": the end of a message, in the scratch arena.
 const char *lg_bind_hint(lg_binder *binder, const char *word, const char *const *names, size_t n);
 
 #endif

@@ -10,7 +10,7 @@ static const char *const kind_names[] = {"a single value", "a list", "a mapping"
 
 const char *lg_bind_hint(lg_binder *binder, const char *word, const char *const *names, size_t n) {
     const char *near = strlen(word) < 100 ? lg_nearest(word, names, n) : NULL;
-    return near ? lg_arena_printf(binder->arena, "; did you mean '%s'?", near) : "";
+    return near ? lg_arena_printf(binder->scratch, "; did you mean '%s'?", near) : "";
 }
 
 static bool want_kind(lg_binder *binder, lg_yaml_node *node, const char *what, lg_yaml_kind kind) {

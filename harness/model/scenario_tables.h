@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The field tables of a scenario file, and what the parts of its reader share. Inside model/ only.
+#ifndef LG_MODEL_SCENARIO_TABLES_H
+#define LG_MODEL_SCENARIO_TABLES_H
+
+#include "model/scenario.h"
+#include "model/scenario_read.h"
+#include "support/yaml_bind.h"
+
+// Where an array stands: which of its keys are taken there.
+typedef enum lg_place {
+    LG_PLACE_LOGITS = 1,
+    LG_PLACE_TARGETS = 2,
+    LG_PLACE_WEIGHT = 4, // weight, pos_weight, grad_output
+} lg_place;
+
+typedef enum lg_scenario_part {
+    LG_PART_ROOT = 1,
+    LG_PART_LOSS = 2,
+    LG_PART_BATCH = 4,
+    LG_PART_FAULTS = 8,
+    LG_PART_RUN = 16,
+    LG_PART_EXPECT = 32,
+} lg_scenario_part;
+
+extern const lg_field_table lg_root_table;
+extern const lg_field_table lg_loss_table;
+extern const lg_field_table lg_batch_table;
+extern const lg_field_table lg_array_table;
+extern const lg_field_table lg_fault_table;
+extern const lg_field_table lg_run_table;
+extern const lg_field_table lg_expect_table;
+extern const lg_field_table lg_no_table; // what is a custom value without keys of its own
+
+// One file being read; the context of its binder.
+typedef struct lg_scenario_reader {
+    lg_binder binder;
+    const lg_read_options *options;
+    lg_yaml_node *root;    // of the point: the file with the matrix point's values in place
+    unsigned failed;       // bits of lg_scenario_part: parts with an error, not looked at further
+    lg_scenario *scenario; // being filled
+} lg_scenario_reader;
+
+// Custom fields (scenario_array.c, scenario_fault.c, scenario_file.c).
+#define LG_CUSTOM(name)                                                                            \
+    bool name(lg_binder *binder, const lg_field *field, const char *what, lg_yaml_node *value,     \
+              void *object)
+LG_CUSTOM(lg_read_section);
+LG_CUSTOM(lg_read_faults);
+LG_CUSTOM(lg_read_nothing);
+LG_CUSTOM(lg_read_array);
+LG_CUSTOM(lg_read_target_kind);
+LG_CUSTOM(lg_read_uniform);
+LG_CUSTOM(lg_read_values);
+LG_CUSTOM(lg_read_file_name);
+LG_CUSTOM(lg_read_form);
+
+// Takes shape and (unless given) dtype from what lg_read_file_name learnt about the file.
+void lg_array_take_file_facts(const lg_yaml_node *file, lg_array_spec *spec);
+
+// Fills what follows from the rest: dtypes, sizes taken from listed arrays, the faults' defaults.
+void lg_scenario_complete(lg_scenario_reader *reader);
+// Contradictions between keys. False when it added an error.
+bool lg_scenario_check(lg_scenario_reader *reader);
+bool lg_scenario_check_arrays(lg_scenario_reader *reader);
+bool lg_scenario_check_faults(lg_scenario_reader *reader);
+
+// An error at the key with this dotted path, or at what stands nearest to it.
+bool lg_scenario_error(lg_scenario_reader *reader, const char *path, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool lg_scenario_has(lg_scenario_reader *reader, const char *path);
+
+bool lg_loss_is_binary(lg_loss_kind kind);
+
+// The axes of a matrix (scenario_matrix.c).
+typedef struct lg_axis {
+    lg_yaml_node *key; // its text is the dotted path
+    lg_yaml_node *values;
+} lg_axis;
+
+typedef struct lg_matrix {
+    int n_axes;
+    lg_axis *axes;
+    int64_t n_points; // 1 without a matrix
+} lg_matrix;
+
+enum { LG_MAX_POINTS = 100000 };
+
+bool lg_matrix_read(lg_binder *binder, lg_matrix *matrix);
+// The file as it reads at a point, sharing unchanged nodes; new ones live in `arena`. NULL when an
+// axis does not fit the file (an error was added).
+lg_yaml_node *lg_matrix_apply(lg_binder *binder, const lg_matrix *matrix, int64_t point,
+                              lg_arena *arena);
+const char *lg_matrix_point_text(const lg_matrix *matrix, int64_t point, lg_arena *arena);
+
+#endif
