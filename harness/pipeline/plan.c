@@ -2,9 +2,9 @@
 #include "pipeline/plan.h"
 
 #include "support/alloc.h"
+#include "support/shell.h"
 #include "support/str.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,33 +49,13 @@ void lg_case_id(const lg_scenario *scenario, const lg_kernel *kernel, lg_mode mo
     lg_str_free(&key);
 }
 
-static void add_quoted(lg_str *out, const char *word) {
-    bool plain = *word != '\0';
-    for (const char *p = word; *p; p++) {
-        plain = plain && (isalnum((unsigned char)*p) || strchr("_-./:=,+@%", *p));
-    }
-    if (plain) {
-        lg_str_add(out, word);
-        return;
-    }
-    lg_str_add(out, "'");
-    for (const char *p = word; *p; p++) {
-        if (*p == '\'') {
-            lg_str_add(out, "'\\''");
-        } else {
-            lg_str_add_n(out, p, 1);
-        }
-    }
-    lg_str_add(out, "'");
-}
-
 char *lg_case_repro(const lg_case *what, const char *prefix) {
     lg_str out = {0};
     lg_str_printf(&out, "%s --case %s --seed %" PRIu64 " ", prefix, what->id,
                   what->scenario->batch.seed);
-    add_quoted(&out, what->scenario->path);
+    lg_shell_add(&out, what->scenario->path);
     lg_str_add(&out, " --kernel ");
-    add_quoted(&out, what->kernel->name);
+    lg_shell_add(&out, what->kernel->name);
     lg_str_printf(&out, " --mode %s", lg_mode_name(what->mode));
     return lg_str_take(&out);
 }

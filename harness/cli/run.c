@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cli.h"
+
+#include "pipeline/session.h"
+#include "report/report.h"
+#include "support/alloc.h"
+#include "support/shell.h"
+#include "support/str.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { N_OBSERVERS = 5 };
+
+typedef struct outputs {
+    lg_observer text, jsonl, junit, evidence, progress;
+} outputs;
+
+static bool use_color(void) {
+    const char *none = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(none && *none) && !(terminal && !strcmp(terminal, "dumb"));
+}
+
+static int terminal_width(void) {
+    struct winsize size;
+    bool known = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    return known && size.ws_col >= 60 ? size.ws_col : 0;
+}
+
+static const lg_driver *open_driver(const lg_cli *cli, lg_diags *diags) {
+    if (!cli->device || strcmp(cli->device, "sim") == 0) {
+        return lg_driver_sim();
+    }
+    if (strcmp(cli->device, "cuda") == 0) {
+        return lg_driver_cuda(diags);
+    }
+    lg_error(diags, (lg_loc){0}, "--device takes sim or cuda, not '%s'", cli->device);
+    return NULL;
+}
+
+// Where files go: a single case must not replace the files of a whole run unasked.
+static const char *out_folder(const lg_cli *cli) {
+    if (cli->out) {
+        return *cli->out ? cli->out : NULL;
+    }
+    return cli->only_case ? NULL : "out";
+}
+
+static bool open_outputs(const lg_cli *cli, outputs *out, lg_diags *diags) {
+    *out = (outputs){0};
+    const char *folder = out_folder(cli);
+    bool ok = !folder || lg_make_folder(folder, diags);
+    if (folder && ok) {
+        char *cases = lg_xasprintf("%s/cases.jsonl", folder);
+        char *junit = lg_xasprintf("%s/junit.xml", folder);
+        out->jsonl = lg_report_jsonl(cases, diags);
+        out->junit = lg_report_junit(junit, diags);
+        out->evidence = lg_evidence_open(folder, diags);
+        ok = out->jsonl.context && out->junit.context;
+        free(cases);
+        free(junit);
+    }
+    lg_text_options text = {.out = stdout,
+                            .color = use_color(),
+                            .verbose = cli->verbose || cli->only_case,
+                            .width = terminal_width()};
+    out->text = lg_report_text(&text);
+    out->progress = lg_progress_open();
+    return ok;
+}
+
+static void close_outputs(outputs *out) {
+    lg_report_text_free(&out->text);
+    lg_report_jsonl_free(&out->jsonl);
+    lg_report_junit_free(&out->junit);
+    lg_evidence_close(&out->evidence);
+    lg_progress_close(&out->progress);
+}
+
+// How a repro line begins: with every option that changes which case an id means.
+static char *repro_prefix(const lg_cli *cli, const lg_scenarios *scenarios) {
+    lg_str text = {0};
+    lg_str_add(&text, "lossgate run");
+    for (int64_t i = 0; i < cli->kernel_paths.n; i++) {
+        lg_str_add(&text, " --kernels ");
+        lg_shell_add(&text, cli->kernel_paths.items[i]);
+    }
+    for (int64_t i = 0; i < cli->allow_paths.n; i++) {
+        lg_str_add(&text, " --allow-path ");
+        lg_shell_add(&text, cli->allow_paths.items[i]);
+    }
+    if (scenarios->root) {
+        lg_str_add(&text, " --root ");
+        lg_shell_add(&text, scenarios->root);
+    }
+    if (cli->device && strcmp(cli->device, "sim") != 0) {
+        lg_str_add(&text, " --device ");
+        lg_shell_add(&text, cli->device);
+    }
+    return lg_str_take(&text);
+}
+
+static int run_session(const lg_cli *cli, const lg_driver *driver, const lg_scenarios *scenarios,
+                       const lg_kernel_set *kernels, outputs *out, lg_run_summary *summary,
+                       lg_diags *diags) {
+    lg_observer observers[N_OBSERVERS] = {out->progress, out->jsonl, out->junit, out->evidence,
+                                          out->text};
+    long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
+    char *prefix = repro_prefix(cli, scenarios);
+    char *cache = lg_cli_cache(cli);
+    lg_session_options options = {
+        .driver = driver,
+        .nvcc = lg_cli_nvcc(cli),
+        .cache_dir = cache,
+        .sets = scenarios->sets,
+        .n_sets = scenarios->n,
+        .kernels = kernels,
+        .kernel_globs = cli->kernel_globs,
+        .mode_globs = cli->mode_globs,
+        .only_case = cli->only_case,
+        .has_seed = cli->has_seed,
+        .seed = cli->seed,
+        .jobs = cli->jobs > 0      ? cli->jobs
+                : n_processors > 0 ? (int)n_processors
+                                   : 1,
+        .repro_prefix = prefix,
+        .observers = observers,
+        .n_observers = N_OBSERVERS,
+    };
+    bool ok = lg_session_run(&options, summary, diags);
+    free(prefix);
+    free(cache);
+    return ok ? summary->exit_code : LG_EXIT_USAGE;
+}
+
+// Filters that select nothing are most often mistyped: name the one that matches nothing at all.
+static void explain_empty(const lg_cli *cli, const lg_kernel_set *kernels) {
+    for (int64_t g = 0; g < cli->kernel_globs.n; g++) {
+        bool any = false;
+        for (int64_t k = 0; k < kernels->n; k++) {
+            any = any || lg_glob_match(cli->kernel_globs.items[g], kernels->items[k].name);
+        }
+        if (!any) {
+            fprintf(stderr, "lossgate: no kernel matches '%s'\n", cli->kernel_globs.items[g]);
+        }
+    }
+    for (int64_t g = 0; g < cli->mode_globs.n; g++) {
+        bool any = false;
+        for (int m = LG_MODE_UNSET + 1; m < LG_N_MODES; m++) {
+            any = any || lg_glob_match(cli->mode_globs.items[g], lg_mode_name((lg_mode)m));
+        }
+        if (!any) {
+            fprintf(stderr, "lossgate: no launch mode matches '%s'\n", cli->mode_globs.items[g]);
+        }
+    }
+    if (cli->only_case) {
+        fprintf(stderr, "lossgate: no case has the id '%s'\n", cli->only_case);
+    }
+}
+
+int lg_verb_run(const lg_cli *cli) {
+    lg_diags diags = {0};
+    lg_scenarios scenarios;
+    lg_kernel_set kernels;
+    bool ok = lg_scenarios_load(cli, &cli->words, &scenarios, &diags);
+    ok = lg_kernels_load(cli, &kernels, &diags) && ok;
+    const lg_driver *driver = open_driver(cli, &diags);
+    int status = LG_EXIT_USAGE;
+    lg_run_summary summary = {0};
+    if (ok && driver) {
+        outputs out;
+        if (open_outputs(cli, &out, &diags)) {
+            status = run_session(cli, driver, &scenarios, &kernels, &out, &summary, &diags);
+        }
+        close_outputs(&out);
+        fflush(stdout);
+        if (status == LG_EXIT_NOTHING_PROVEN && summary.n_cases == 0) {
+            explain_empty(cli, &kernels);
+        }
+    }
+    lg_diags_print(&diags, stderr);
+    status = diags.n_errors > 0 ? LG_EXIT_USAGE : status;
+    lg_scenarios_free(&scenarios);
+    lg_kernel_set_free(&kernels);
+    lg_diags_free(&diags);
+    return status;
+}
