@@ -67,13 +67,7 @@ static void check_sizes(lg_scenario_reader *reader) {
         lg_scenario_error(reader, "batch.unbatched", "batch.unbatched has no meaning for %s",
                           lg_loss_kind_name(reader->scenario->loss.kind));
     }
-    if (binary && batch->classes != 1) {
-        lg_scenario_error(reader, "batch.classes",
-                          "batch.classes is given, but %s has no classes; further dimensions are "
-                          "batch.extent",
-                          lg_loss_kind_name(reader->scenario->loss.kind));
-    }
-    int rank_limit = LG_MAX_RANK - (binary ? 1 : 2);
+    int rank_limit = LG_MAX_RANK - 2;
     if (batch->extent.n > rank_limit) {
         lg_scenario_error(reader, "batch.extent", "batch.extent has %lld dimensions; at most %d",
                           (long long)batch->extent.n, rank_limit);

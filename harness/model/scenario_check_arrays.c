@@ -115,8 +115,9 @@ static int64_t rank_of(const array_check *array) {
     if (array->place == LG_PLACE_WEIGHT) {
         return -1; // follows the input in ways that the generator knows
     }
-    bool class_axis = !lg_loss_is_binary(scenario->loss.kind) &&
-                      (array->place == LG_PLACE_LOGITS || spec->probabilities);
+    bool binary = lg_loss_is_binary(scenario->loss.kind);
+    bool class_axis =
+        binary ? batch->classes > 1 : array->place == LG_PLACE_LOGITS || spec->probabilities;
     return !batch->unbatched + class_axis + batch->extent.n;
 }
 
@@ -140,6 +141,7 @@ static bool distribution_fits(const array_check *array) {
     case LG_DIST_UNIFORM:
         return logits || labels || binary;
     case LG_DIST_CONSTANT:
+        return logits || labels || binary;
     case LG_DIST_DEFAULT:
         return true;
     case LG_DIST_ROUND_ROBIN:
@@ -229,7 +231,7 @@ static void check_listed_sizes(lg_scenario_reader *reader) {
                               "batch.samples is %lld, but the listed logits have %lld",
                               (long long)batch->samples, (long long)n);
         }
-        int64_t first = binary ? 1 : 2;
+        int64_t first = batch->unbatched || (binary && batch->classes == 1) ? 1 : 2;
         bool same = batch->extent.n == (logits->shape.n > first ? logits->shape.n - first : 0);
         for (int64_t i = 0; same && i < batch->extent.n; i++) {
             same = batch->extent.items[i] == logits->shape.items[first + i];

@@ -2,6 +2,7 @@
 // Faults that could not fire on their batch, or whose keys contradict each other.
 #include "model/scenario_tables.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct fault_check {
@@ -22,6 +23,10 @@ static bool has(const fault_check *check, const char *name) {
 // -1 when it overflows, which the size check has reported.
 static int64_t count_rows(const lg_scenario *scenario) {
     int64_t rows = scenario->batch.samples;
+    if (lg_loss_is_binary(scenario->loss.kind) &&
+        __builtin_mul_overflow(rows, scenario->batch.classes, &rows)) {
+        return -1;
+    }
     for (int64_t i = 0; i < scenario->batch.extent.n; i++) {
         if (__builtin_mul_overflow(rows, scenario->batch.extent.items[i], &rows)) {
             return -1;
@@ -108,17 +113,67 @@ static void check_head_width(const fault_check *check) {
 
 static void check_float_targets(const fault_check *check) {
     const lg_fault_spec *fault = check->fault;
-    if (fault->dtype != LG_FLOAT32 && fault->dtype != LG_FLOAT64) {
-        lg_scenario_error(check->reader, key(check, "dtype"), "%s is %s; want float32 or float64",
-                          key(check, "dtype"), lg_dtype_name(fault->dtype));
+    bool has_bits = fault->dtype == LG_FLOAT32 || fault->dtype == LG_FLOAT64;
+    if (!lg_dtype_is_float(fault->dtype) || (fault->form == LG_FLOAT_BITS && !has_bits)) {
+        lg_scenario_error(check->reader, key(check, "dtype"), "%s is %s; want %s",
+                          key(check, "dtype"), lg_dtype_name(fault->dtype),
+                          fault->form == LG_FLOAT_BITS ? "float32 or float64 for form bits"
+                                                       : "a floating dtype");
     }
+    if (has(check, "number") && !(fault->number > 0 && fault->number < 1)) {
+        lg_scenario_error(check->reader, key(check, "number"),
+                          "%s is %g; the fraction of a label lies between 0 and 1",
+                          key(check, "number"), fault->number);
+    }
+    bool some_rows = fault->form == LG_FLOAT_TRUNCATED ||
+                     (fault->form == LG_FLOAT_REFUSED && has(check, "number"));
     static const char *const sizes[] = {"rows", "count", "fraction"};
     for (int i = 0; i < 3; i++) {
-        if (fault->form != LG_FLOAT_TRUNCATED && has(check, sizes[i])) {
+        if (!some_rows && has(check, sizes[i])) {
             lg_scenario_error(check->reader, key(check, sizes[i]),
                               "%s has no meaning: form %s concerns every row", key(check, sizes[i]),
                               lg_float_form_name(fault->form));
         }
+    }
+}
+
+static void check_target_dtype(const fault_check *check) {
+    bool wraps = strcmp(check->fault->where, "int32_wrap") == 0;
+    static const char *const keys[] = {"rows", "count", "fraction", "values"};
+    for (int i = 0; i < 4; i++) {
+        if (!wraps && has(check, keys[i])) {
+            lg_scenario_error(check->reader, key(check, keys[i]),
+                              "%s has no meaning: only where: int32_wrap writes single labels",
+                              key(check, keys[i]));
+        }
+    }
+    bool refused = strcmp(check->fault->where, "refused") == 0;
+    if (!refused && has(check, "dtype")) {
+        lg_scenario_error(check->reader, key(check, "dtype"),
+                          "%s has no meaning: only where: refused takes it", key(check, "dtype"));
+    }
+}
+
+// A number of 0 is how the generator sees that none is given, and 0 is no fault of these kinds.
+static void check_number(const fault_check *check) {
+    const lg_fault_spec *fault = check->fault;
+    if (!has(check, "number")) {
+        return;
+    }
+    bool finite = isfinite(fault->number);
+    if (fault->kind == LG_CAUSE_NONFINITE_LOGITS && finite) {
+        lg_scenario_error(check->reader, key(check, "number"), "%s is %g; want .nan, .inf or -.inf",
+                          key(check, "number"), fault->number);
+    } else if (fault->kind == LG_CAUSE_BCE_RANGE && fault->number >= 0 && fault->number <= 1) {
+        lg_scenario_error(check->reader, key(check, "number"), "%s is %g, which is within [0, 1]",
+                          key(check, "number"), fault->number);
+    } else if (fault->kind == LG_CAUSE_WEIGHT_VECTOR && finite && fault->number >= 0) {
+        lg_scenario_error(check->reader, key(check, "number"),
+                          "%s is %g, a valid weight; want a negative or non-finite one",
+                          key(check, "number"), fault->number);
+    } else if (fault->kind == LG_CAUSE_VALUE_DOMAIN && fault->number == 0) {
+        lg_scenario_error(check->reader, key(check, "number"), "%s is 0: the fault could not fire",
+                          key(check, "number"));
     }
 }
 
@@ -179,6 +234,7 @@ static need need_of(lg_cause kind) {
     case LG_CAUSE_FLOAT_TARGETS:
     case LG_CAUSE_CORRUPT_LABELS:
     case LG_CAUSE_WRONG_HEAD_WIDTH:
+    case LG_CAUSE_TARGET_DTYPE:
         return LABELS;
     case LG_CAUSE_NO_SUPERVISED_ROW:
         return CLASSES;
@@ -188,7 +244,6 @@ static need need_of(lg_cause kind) {
         return INPUT_OR_PROBABILITIES;
     case LG_CAUSE_VALUE_DOMAIN:
         return LOG_OR_PROBABILITIES;
-    case LG_CAUSE_TARGET_DTYPE:
     case LG_CAUSE_SHAPE_LAYOUT:
     case LG_CAUSE_WEIGHT_VECTOR:
     case LG_CAUSE_NONE:
@@ -249,12 +304,15 @@ static void check_fault(const fault_check *check) {
     }
     check_rows(check);
     check_values(check);
+    check_number(check);
     if (check->fault->kind == LG_CAUSE_WRONG_HEAD_WIDTH) {
         check_head_width(check);
     } else if (check->fault->kind == LG_CAUSE_FLOAT_TARGETS) {
         check_float_targets(check);
     } else if (check->fault->kind == LG_CAUSE_WEIGHT_VECTOR) {
         check_weight_vector(check);
+    } else if (check->fault->kind == LG_CAUSE_TARGET_DTYPE) {
+        check_target_dtype(check);
     } else if (check->fault->kind == LG_CAUSE_SHAPE_LAYOUT) {
         check_shape_layout(check);
     }

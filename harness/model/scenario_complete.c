@@ -31,25 +31,19 @@ static lg_i64_list tail(lg_arena *arena, lg_i64_list shape, int64_t from) {
     return rest;
 }
 
-// Sizes that the file does not give are those of an array in it. `class_axis`: the array has one.
-static void take_sizes(lg_scenario_reader *reader, lg_i64_list shape, bool class_axis) {
+// Sizes that the file does not give are those of an array in it, whose class axis is the first or
+// second one (-1: it has none).
+static void take_sizes(lg_scenario_reader *reader, lg_i64_list shape, int class_axis) {
     lg_batch_spec *batch = &reader->scenario->batch;
-    lg_arena *arena = reader->binder.arena;
-    bool unbatched = class_axis ? shape.n == 1 : shape.n == 0;
-    if (unbatched && !lg_scenario_has(reader, "batch.unbatched") &&
-        !lg_scenario_has(reader, "batch.samples") && class_axis) {
-        batch->unbatched = true;
-    }
-    int64_t class_index = batch->unbatched ? 0 : 1;
     if (!lg_scenario_has(reader, "batch.samples")) {
         batch->samples = batch->unbatched || shape.n == 0 ? 1 : shape.items[0];
     }
-    if (class_axis && !lg_scenario_has(reader, "batch.classes") && shape.n > class_index &&
-        shape.items[class_index] > 0) {
-        batch->classes = shape.items[class_index];
+    if (class_axis >= 0 && !lg_scenario_has(reader, "batch.classes") && shape.n > class_axis &&
+        shape.items[class_axis] > 0) {
+        batch->classes = shape.items[class_axis];
     }
     if (!lg_scenario_has(reader, "batch.extent")) {
-        batch->extent = tail(arena, shape, class_axis ? class_index + 1 : 1);
+        batch->extent = tail(reader->binder.arena, shape, class_axis >= 0 ? class_axis + 1 : 1);
     }
 }
 
@@ -63,13 +57,20 @@ static void complete_sizes(lg_scenario_reader *reader) {
     if (!lg_scenario_has(reader, "batch.classes")) {
         batch->classes = binary ? 1 : 10;
     }
-    int64_t length;
-    if (is_listed(&batch->logits)) {
-        take_sizes(reader, listed_shape(&batch->logits, &length), !binary);
-    } else if (is_listed(&batch->targets)) {
-        take_sizes(reader, listed_shape(&batch->targets, &length),
-                   !binary && batch->targets.probabilities);
+    bool logits = is_listed(&batch->logits);
+    if (!logits && !is_listed(&batch->targets)) {
+        return;
     }
+    int64_t length;
+    lg_i64_list shape = listed_shape(logits ? &batch->logits : &batch->targets, &length);
+    bool class_axis = binary ? batch->classes > 1 : logits || batch->targets.probabilities;
+    bool chosen =
+        lg_scenario_has(reader, "batch.unbatched") || lg_scenario_has(reader, "batch.samples");
+    if (class_axis && !binary && shape.n == 1 && !chosen) {
+        batch->unbatched = true;
+        batch->samples = 1;
+    }
+    take_sizes(reader, shape, !class_axis ? -1 : batch->unbatched ? 0 : 1);
 }
 
 static void complete_generated(lg_scenario_reader *reader, lg_array_spec *spec, lg_place place) {
@@ -92,9 +93,9 @@ static void complete_targets(lg_scenario_reader *reader) {
         targets->probabilities = binary || targets->distribution == LG_DIST_SIMPLEX;
     }
     bool generated = targets->source == LG_ARRAY_ABSENT || targets->source == LG_ARRAY_GENERATED;
-    if (generated && targets->distribution == LG_DIST_DEFAULT) {
-        targets->distribution =
-            targets->probabilities && !binary ? LG_DIST_SIMPLEX : LG_DIST_UNIFORM;
+    // Binary targets keep the default: hard ones, 0 or 1.
+    if (generated && targets->distribution == LG_DIST_DEFAULT && !binary) {
+        targets->distribution = targets->probabilities ? LG_DIST_SIMPLEX : LG_DIST_UNIFORM;
     }
     complete_generated(reader, targets, LG_PLACE_TARGETS);
     if (targets->dtype == LG_DTYPE_NONE) {
@@ -102,34 +103,20 @@ static void complete_targets(lg_scenario_reader *reader) {
     }
 }
 
-static void complete_fault(lg_scenario_reader *reader, lg_fault_spec *fault, int index) {
+// What is left zero (count, number, other dtypes) has a default that depends on the batch; the
+// generator knows it.
+static void complete_fault(const lg_scenario_reader *reader, lg_fault_spec *fault) {
     const lg_batch_spec *batch = &reader->scenario->batch;
-    lg_arena *arena = reader->binder.scratch;
     size_t n_forms;
     const char *const *forms = lg_fault_forms(fault->kind, &n_forms);
     if (!fault->where && n_forms) {
         fault->where = forms[0];
-    }
-    const char *rows = lg_arena_printf(arena, "faults.%d.rows", index);
-    const char *fraction = lg_arena_printf(arena, "faults.%d.fraction", index);
-    bool sized = lg_scenario_has(reader, rows) || lg_scenario_has(reader, fraction);
-    if (fault->count == 0 && !sized) {
-        fault->count = 1;
     }
     if (fault->kind == LG_CAUSE_WRONG_HEAD_WIDTH && fault->head_width == 0) {
         fault->head_width = batch->classes > 1 ? batch->classes - 1 : 1;
     }
     if (fault->dtype == LG_DTYPE_NONE && fault->kind == LG_CAUSE_FLOAT_TARGETS) {
         fault->dtype = LG_FLOAT32;
-    }
-    if (fault->dtype == LG_DTYPE_NONE && fault->kind == LG_CAUSE_TARGET_DTYPE) {
-        fault->dtype = LG_INT32;
-    }
-    const char *number = lg_arena_printf(arena, "faults.%d.number", index);
-    if (!lg_scenario_has(reader, number)) {
-        bool range = fault->kind == LG_CAUSE_BCE_RANGE || fault->kind == LG_CAUSE_VALUE_DOMAIN;
-        bool negative = fault->where && strcmp(fault->where, "negative") == 0;
-        fault->number = negative ? -0.25 : range ? 1.5 : __builtin_nan("");
     }
 }
 
@@ -153,7 +140,7 @@ void lg_scenario_complete(lg_scenario_reader *reader) {
         }
     }
     for (int i = 0; i < scenario->n_faults; i++) {
-        complete_fault(reader, &scenario->faults[i], i);
+        complete_fault(reader, &scenario->faults[i]);
     }
     scenario->expect.has_cause = lg_scenario_has(reader, "expect.cause");
     scenario->expect.has_verdict = lg_scenario_has(reader, "expect.verdict");

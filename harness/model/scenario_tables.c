@@ -38,7 +38,8 @@
 #define FK(id) (UINT32_C(1) << LG_CAUSE_##id)
 #define ROW_FAULTS                                                                                 \
     (FK(LABEL_EQUALS_WIDTH) | FK(NEGATIVE_LABELS) | FK(SENTINEL_MISMATCH) | FK(FLOAT_TARGETS) |    \
-     FK(CORRUPT_LABELS) | FK(VALUE_DOMAIN) | FK(BCE_RANGE) | FK(NONFINITE_LOGITS))
+     FK(CORRUPT_LABELS) | FK(TARGET_DTYPE) | FK(VALUE_DOMAIN) | FK(BCE_RANGE) |                    \
+     FK(NONFINITE_LOGITS))
 #define FORM_FAULTS                                                                                \
     (FK(TARGET_DTYPE) | FK(VALUE_DOMAIN) | FK(SHAPE_LAYOUT) | FK(BCE_RANGE) |                      \
      FK(NONFINITE_LOGITS) | FK(NO_SUPERVISED_ROW))
