@@ -69,5 +69,7 @@ const lg_lane_table *lg_lane_table_best(void);
 // Width in bytes (2, 4, 8; 0 predicate) that the slot of an *immediate* must have as source `index` of
 // this instruction, so that decoder and lane functions agree.
 int lg_lane_immediate_bytes(const lg_ptx_insn *insn, int index);
+// The same of destination `index`. Except for cvt and mov, `select` refuses other widths than these two.
+int lg_lane_result_bytes(const lg_ptx_insn *insn, int index);
 
 #endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// cvt of integers to f16, bf16, f32 and f64, in all rounding modes.
+#include "engine/sim/lane/lane_convert.h"
+
+// A 64-bit integer as a double of fewer bits with a sticky last one: rounding that to f32 or less,
+// in any mode, is rounding the integer (see lane_float.h; at least 43 bits are kept).
+LANE_INLINE double f64_odd_of_u64(u64 x) {
+    u64 sticky = (x & ~0x7ffull) | ((x & 0x7ffu) != 0 ? 0x800u : 0);
+    return (double)(x < 1ull << 53 ? x : sticky);
+}
+
+LANE_INLINE double f64_odd_of_s64(s64 x) {
+    u64 mag = x < 0 ? 0u - (u64)x : (u64)x;
+    double r = f64_odd_of_u64(mag);
+    return x < 0 ? -r : r;
+}
+
+// Only the 64-bit integers do not fit a double; in directed modes the bits beyond 53 are cut off
+// and one added when that has to go away from zero.
+static double f64_of_magnitude(u64 mag, bool away) {
+    int n_lost = 11 - (mag ? __builtin_clzll(mag) : 64);
+    if (n_lost <= 0) {
+        return (double)mag;
+    }
+    u64 lost = mag & ((1ull << n_lost) - 1);
+    u64 kept = (mag >> n_lost) + (away && lost ? 1 : 0);
+    return (double)kept * (double)(1ull << n_lost);
+}
+
+LANE_INLINE double f64_of_u64(u64 x, int mode) {
+    return mode == ROUND_RN ? (double)x : f64_of_magnitude(x, mode == ROUND_RP);
+}
+
+LANE_INLINE double f64_of_s64(s64 x, int mode) {
+    if (mode == ROUND_RN) {
+        return (double)x;
+    }
+    return x < 0 ? -f64_of_magnitude(0u - (u64)x, mode == ROUND_RM)
+                 : f64_of_magnitude((u64)x, mode == ROUND_RP);
+}
+
+// EXACT: a double that rounds as the integer does; DOUBLE: the integer as a double.
+#define EXACT_u8(x) (double)(x)
+#define EXACT_s8(x) (double)(x)
+#define EXACT_u16(x) (double)(x)
+#define EXACT_s16(x) (double)(x)
+#define EXACT_u32(x) (double)(x)
+#define EXACT_s32(x) (double)(x)
+#define EXACT_u64(x) f64_odd_of_u64(x)
+#define EXACT_s64(x) f64_odd_of_s64(x)
+#define DOUBLE_u8(x, mode) (double)(x)
+#define DOUBLE_s8(x, mode) (double)(x)
+#define DOUBLE_u16(x, mode) (double)(x)
+#define DOUBLE_s16(x, mode) (double)(x)
+#define DOUBLE_u32(x, mode) (double)(x)
+#define DOUBLE_s32(x, mode) (double)(x)
+#define DOUBLE_u64(x, mode) f64_of_u64(x, mode)
+#define DOUBLE_s64(x, mode) f64_of_s64(x, mode)
+
+#define CVT(id, slot, T, mode)                                                                     \
+    LANE_FN1(cvt_f32_##id##_##mode, f32, slot,                                                     \
+             ROUND_##mode == ROUND_RN ? (float)(T)a : f32_round(EXACT_##T((T)a), ROUND_##mode))    \
+    LANE_FN1(cvt_f64_##id##_##mode, f64, slot, DOUBLE_##T((T)a, ROUND_##mode))                     \
+    LANE_FN1(cvt_f16_##id##_##mode, u16, slot, f16_round(EXACT_##T((T)a), ROUND_##mode))           \
+    LANE_FN1(cvt_bf16_##id##_##mode, u16, slot, bf16_round(EXACT_##T((T)a), ROUND_##mode))
+LANE_INT_PLACES(CVT, RN)
+LANE_INT_PLACES(CVT, RZ)
+LANE_INT_PLACES(CVT, RM)
+LANE_INT_PLACES(CVT, RP)
+
+#define ROW(id, slot, T, to, mode) cvt_##to##_##id##_##mode,
+#define ROWS(to)                                                                                   \
+    {                                                                                              \
+        LANE_INT_PLACES(ROW, to, RN)                                                               \
+        LANE_INT_PLACES(ROW, to, RZ)                                                               \
+        LANE_INT_PLACES(ROW, to, RM)                                                               \
+        LANE_INT_PLACES(ROW, to, RP)                                                               \
+    }
+
+lg_lane_fn *LG_ISA_NAME(lg_lane_select_cvt_from_int)(const lg_lane_form *f) {
+    static lg_lane_fn *const rows[4][4 * LANE_N_INT_PLACES] = {ROWS(f32), ROWS(f64), ROWS(f16),
+                                                               ROWS(bf16)};
+    const lg_ptx_insn *insn = f->insn;
+    lg_ptx_type type = insn->types[0];
+    int from = lane_int_place(insn->types[1], f->src_bytes[0]);
+    int to = type == LG_PTX_F32    ? 0
+             : type == LG_PTX_F64  ? 1
+             : type == LG_PTX_F16  ? 2
+             : type == LG_PTX_BF16 ? 3
+                                   : -1;
+    int mode = lane_round_index(insn->mods.round);
+    if (to < 0 || from < 0 || mode < 0 || f->dst_bytes[0] != lg_ptx_type_bytes(type) ||
+        !lane_shape(f, MOD_ROUND, 1, 1)) {
+        return NULL;
+    }
+    return rows[to][mode * LANE_N_INT_PLACES + from];
+}
