@@ -93,6 +93,7 @@ CUresult lg_simdrv_cuLaunchKernel(CUfunction handle, unsigned int grid_x, unsign
     lg_sim_launch launch = {.grid = {grid_x, grid_y, grid_z},
                             .block = {block_x, block_y, block_z},
                             .shared_bytes = shared_bytes,
+                            .shared_limit = LG_SIMDRV_MAX_SHARED_OPTIN,
                             .param_bytes = lg_simdrv_function(function)->param_bytes};
     unsigned char *block = NULL;
     error = check_launch(function, &launch);

@@ -232,7 +232,8 @@ static uint64_t module_bytes(const lg_simdrv_object *function, lg_ptx_space spac
 }
 
 uint64_t lg_simdrv_static_shared(const lg_simdrv_object *function) {
-    return lg_simdrv_function(function)->shared_bytes + module_bytes(function, LG_SPACE_SHARED);
+    return lg_sim_static_shared(function->function.module->module.decoded,
+                                function->function.index);
 }
 
 static uint64_t product(const uint32_t size[3]) {

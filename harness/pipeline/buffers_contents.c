@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/buffers_contents.h"
+
+#include "support/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_binary(const lg_batch *batch) {
+    return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
+}
+
+static lg_dtype total_weight_dtype(const lg_kernel *kernel, const lg_batch *batch) {
+    lg_dtype dtype = batch->input.dtype;
+    bool half = dtype == LG_FLOAT16 || dtype == LG_BFLOAT16;
+    return kernel->total_weight_accumulates && half ? LG_FLOAT32 : dtype;
+}
+
+static void describe_tensor(const lg_tensor *tensor, lg_device_buffer *buffer) {
+    buffer->dtype = tensor->dtype;
+    buffer->n = lg_tensor_exists(tensor) ? (int64_t)tensor->n_stored : 0;
+    buffer->bytes = lg_tensor_exists(tensor) ? lg_tensor_bytes(tensor) : 0;
+}
+
+// Can a tensor be expanded to the shape of another, dimensions aligned at the right?
+static bool broadcasts(const lg_tensor *from, const lg_tensor *to) {
+    if (from->rank > to->rank) {
+        return false;
+    }
+    for (int i = 1; i <= from->rank; i++) {
+        int64_t have = from->shape[from->rank - i];
+        if (have != 1 && have != to->shape[to->rank - i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Elementwise weights of BCE are handed over in the input's shape. Weights that do not fit it (a
+// batch the host would refuse) go as they are.
+static bool is_expanded(const lg_batch *batch, lg_arg_id arg, const lg_tensor *tensor) {
+    return (arg == LG_ARG_POS_WEIGHT || (arg == LG_ARG_WEIGHT && is_binary(batch))) &&
+           lg_tensor_exists(tensor) && broadcasts(tensor, &batch->input);
+}
+
+static int64_t n_losses(const lg_batch *batch) {
+    return batch->loss.reduction == LG_REDUCTION_NONE ? lg_batch_rows(batch) : 1;
+}
+
+static const lg_tensor *source_of(const lg_batch *batch, lg_arg_id arg) {
+    return arg == LG_ARG_INPUT        ? &batch->input
+           : arg == LG_ARG_TARGET     ? lg_batch_device_target(batch)
+           : arg == LG_ARG_WEIGHT     ? &batch->weight
+           : arg == LG_ARG_POS_WEIGHT ? &batch->pos_weight
+                                      : NULL;
+}
+
+void lg_buffer_describe(const lg_kernel *kernel, const lg_batch *batch, lg_arg_id arg,
+                        lg_device_buffer *buffer) {
+    const lg_tensor *source = source_of(batch, arg);
+    if (source && !is_expanded(batch, arg, source)) {
+        describe_tensor(source, buffer);
+        return;
+    }
+    if (source) {
+        buffer->dtype = source->dtype;
+        buffer->n = lg_tensor_numel(&batch->input);
+    } else if (arg == LG_ARG_TOTAL_WEIGHT) {
+        buffer->dtype = total_weight_dtype(kernel, batch);
+        buffer->n = 1;
+    } else if (arg == LG_ARG_GRAD_INPUT) {
+        buffer->dtype = batch->input.dtype;
+        buffer->n = lg_tensor_numel(&batch->input);
+    } else { // output, grad_output
+        buffer->dtype = batch->input.dtype;
+        buffer->n = n_losses(batch);
+    }
+    buffer->bytes = (size_t)buffer->n * lg_dtype_bytes(buffer->dtype);
+}
+
+static void copy_element(const lg_tensor *from, int64_t offset, unsigned char *to, int64_t index) {
+    size_t bytes = lg_dtype_bytes(from->dtype);
+    memcpy(to + (size_t)index * bytes, (const unsigned char *)from->data + (size_t)offset * bytes,
+           bytes);
+}
+
+static void expand(const lg_tensor *from, const lg_tensor *shape, unsigned char *to) {
+    int64_t n = lg_tensor_numel(shape);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i;
+        int64_t offset = 0;
+        for (int d = 1; d <= shape->rank; d++) {
+            int64_t size = shape->shape[shape->rank - d];
+            int64_t at = rest % size;
+            rest /= size;
+            if (d <= from->rank && from->shape[from->rank - d] != 1) {
+                offset += at * from->stride[from->rank - d];
+            }
+        }
+        copy_element(from, offset, to, i);
+    }
+}
+
+// The upstream gradient in the input's type; 1 when the batch has none. A lone number stands for
+// every row.
+static void fill_grad_output(const lg_batch *batch, const lg_device_buffer *buffer, void *to) {
+    const lg_tensor *given = &batch->grad_output;
+    int64_t n_given = lg_tensor_exists(given) ? lg_tensor_numel(given) : 0;
+    for (int64_t i = 0; i < buffer->n; i++) {
+        double value = n_given == 0 ? 1 : lg_tensor_get_f64(given, n_given == 1 ? 0 : i % n_given);
+        lg_dtype_set_f64(buffer->dtype, to, i, value);
+    }
+}
+
+const void *lg_buffer_contents(const lg_batch *batch, lg_arg_id arg, const lg_device_buffer *buffer,
+                               void **owned, bool *failed) {
+    const lg_tensor *source = source_of(batch, arg);
+    *owned = NULL;
+    if (source && !is_expanded(batch, arg, source)) {
+        return lg_tensor_exists(source) ? source->data : NULL;
+    }
+    *owned = lg_buffer_alloc(buffer->bytes);
+    if (!*owned) {
+        *failed = buffer->bytes > 0;
+        return NULL;
+    }
+    if (source) {
+        expand(source, &batch->input, *owned);
+    } else {
+        fill_grad_output(batch, buffer, *owned);
+    }
+    return *owned;
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// A manifest's stages against the entries of its PTX, before anything runs.
+#include "pipeline/devrun_parts.h"
+
+#include "support/alloc.h"
+#include "support/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *lg_entry_name(const lg_kernel *kernel, const char *entry, lg_dtype input, lg_dtype target) {
+    const struct {
+        const char *mark;
+        const char *text;
+    } marks[] = {{"{dtype}", lg_dtype_name(input)},
+                 {"{target}", lg_dtype_name(target)},
+                 {"{policy}", lg_policy_name(kernel->policy)}};
+    lg_str name = {0};
+    for (const char *at = entry; *at;) {
+        size_t i = 0;
+        while (i < sizeof marks / sizeof *marks &&
+               strncmp(at, marks[i].mark, strlen(marks[i].mark)) != 0) {
+            i++;
+        }
+        if (i < sizeof marks / sizeof *marks) {
+            lg_str_add(&name, marks[i].text);
+            at += strlen(marks[i].mark);
+        } else {
+            lg_str_add_n(&name, at++, 1);
+        }
+    }
+    return name.text ? lg_str_take(&name) : lg_xstrdup("");
+}
+
+int lg_entry_params(const lg_driver *driver, CUfunction function, size_t *bytes, int n) {
+    for (int i = 0; i <= n; i++) {
+        size_t offset;
+        size_t size;
+        if (driver->cuFuncGetParamInfo(function, (size_t)i, &offset, &size) != CUDA_SUCCESS) {
+            return i;
+        }
+        if (i < n) {
+            bytes[i] = size;
+        }
+    }
+    return n + 1;
+}
+
+static bool size_fits(lg_arg_kind kind, size_t bytes) {
+    return kind == LG_ARG_BUFFER ? bytes == 8 : bytes == 4 || bytes == 8;
+}
+
+static const char *kind_words(lg_arg_kind kind) {
+    switch (kind) {
+    case LG_ARG_BUFFER:
+        return "a pointer of 8 bytes";
+    case LG_ARG_SIZE:
+        return "an integer of 4 or 8 bytes";
+    case LG_ARG_REAL:
+        return "a float of 4 bytes or a double of 8";
+    }
+    return "";
+}
+
+static bool check_args(const lg_kernel *kernel, const lg_stage *stage, const char *entry,
+                       const size_t *bytes, int n_params, lg_diags *diags) {
+    if (n_params != stage->n_args) {
+        return lg_error(diags, stage->loc,
+                        "%s: the entry %s has %s%d parameters, the stage passes %d", kernel->name,
+                        entry, n_params > LG_MAX_PARAMS ? "more than " : "",
+                        n_params > LG_MAX_PARAMS ? LG_MAX_PARAMS : n_params, stage->n_args);
+    }
+    bool ok = true;
+    for (int i = 0; i < n_params; i++) {
+        const char *arg = stage->args[i];
+        lg_arg_id id = lg_arg_find(arg);
+        lg_arg_kind kind = id < LG_N_ARGS ? lg_arg_kind_of(id) : LG_ARG_BUFFER;
+        if (!size_fits(kind, bytes[i])) {
+            ok = lg_error(diags, stage->loc, "%s: parameter %d of %s has %zu bytes; '%s' is %s",
+                          kernel->name, i, entry, bytes[i], arg, kind_words(kind));
+        }
+    }
+    return ok;
+}
+
+static bool check_entry(lg_device_session *session, const lg_kernel *kernel, const lg_stage *stage,
+                        const char *entry, CUmodule module, lg_diags *diags) {
+    CUfunction function;
+    CUresult error = session->driver->cuModuleGetFunction(&function, module, entry);
+    if (error == CUDA_ERROR_NOT_FOUND) {
+        return lg_error(diags, stage->loc, "%s: there is no entry %s in %s", kernel->name, entry,
+                        kernel->source ? kernel->source : kernel->ptx);
+    }
+    if (error) {
+        return lg_device_error(session, diags, stage->loc, "cuModuleGetFunction", error);
+    }
+    size_t bytes[LG_MAX_PARAMS];
+    int n_params = lg_entry_params(session->driver, function, bytes, LG_MAX_PARAMS);
+    return check_args(kernel, stage, entry, bytes, n_params, diags);
+}
+
+static bool check_stage_names(const lg_kernel *kernel, const lg_stage *stage, lg_diags *diags) {
+    lg_buffers buffers = {0};
+    buffers.n_scratch = kernel->n_scratch;
+    buffers.scratch = lg_xcalloc((size_t)kernel->n_scratch + 1, sizeof *buffers.scratch);
+    bool ok = true;
+    for (int i = 0; i < stage->n_args; i++) {
+        if (!lg_buffers_use(&buffers, kernel, stage->args[i])) {
+            ok = lg_error(diags, stage->loc, "%s: there is no argument '%s'", kernel->name,
+                          stage->args[i]);
+        }
+    }
+    free(buffers.scratch);
+    return ok;
+}
+
+// Each combination of types the manifest promises must exist. A name without {target} is checked
+// once a type, not once a pair.
+static bool check_stage(lg_device_session *session, const lg_kernel *kernel, const lg_stage *stage,
+                        CUmodule module, lg_diags *diags) {
+    bool ok = check_stage_names(kernel, stage, diags);
+    bool by_input = strstr(stage->entry, "{dtype}");
+    bool by_target = strstr(stage->entry, "{target}");
+    bool once_input = false;
+    for (int input = 1; input < LG_N_DTYPES; input++) {
+        if (!(kernel->input_dtypes & 1u << input) || (once_input && !by_input)) {
+            continue;
+        }
+        once_input = true;
+        bool once_target = false;
+        for (int target = 1; target < LG_N_DTYPES; target++) {
+            if (by_target ? !(kernel->target_dtypes & 1u << target) : once_target) {
+                continue;
+            }
+            once_target = true;
+            char *entry = lg_entry_name(kernel, stage->entry, (lg_dtype)input, (lg_dtype)target);
+            ok = check_entry(session, kernel, stage, entry, module, diags) && ok;
+            free(entry);
+        }
+    }
+    return ok;
+}
+
+bool lg_device_check_entries(lg_device_session *session, const lg_kernel *kernel, CUmodule module,
+                             lg_diags *diags) {
+    bool ok = true;
+    if (kernel->n_stages == 0 || kernel->n_stages + 2 > LG_MAX_LAUNCHES) {
+        ok = lg_error(diags, kernel->loc, "%s: it has %d stages; 1 to %d can be launched",
+                      kernel->name, kernel->n_stages, LG_MAX_LAUNCHES - 2);
+    }
+    for (int i = 0; i < kernel->n_stages; i++) {
+        ok = check_stage(session, kernel, &kernel->stages[i], module, diags) && ok;
+    }
+    return ok;
+}

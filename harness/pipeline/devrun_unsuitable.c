@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which batches a kernel can be given at all. What the host would refuse anyway is no reason: that
+// a guarded kernel never sees such a batch is a result, not a gap.
+#include "pipeline/devrun_parts.h"
+
+#include "pipeline/hostcheck.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_bit(uint32_t set, int bit) {
+    return set & 1u << bit;
+}
+
+static bool is_binary(const lg_batch *batch) {
+    return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
+}
+
+static bool host_refuses(const lg_kernel *kernel, const lg_batch *batch, lg_arena *arena) {
+    return kernel->policy != LG_POLICY_NONE && lg_hostcheck(batch, arena).cause != LG_CAUSE_NONE;
+}
+
+static bool entries_name_target(const lg_kernel *kernel) {
+    for (int i = 0; i < kernel->n_stages; i++) {
+        if (strstr(kernel->stages[i].entry, "{target}")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *types_reason(const lg_kernel *kernel, const lg_batch *batch, lg_arena *arena) {
+    lg_dtype input = batch->input.dtype;
+    lg_dtype target = lg_batch_device_target(batch)->dtype;
+    if (!has_bit(kernel->input_dtypes, input)) {
+        return lg_arena_printf(arena, "it takes no %s input", lg_dtype_name(input));
+    }
+    if (!has_bit(kernel->target_dtypes, target)) {
+        return lg_arena_printf(arena, "it takes no %s targets", lg_dtype_name(target));
+    }
+    // Float targets go with an input of the same type, unless there is an entry for each pair.
+    if (lg_dtype_is_float(target) && target != input && !entries_name_target(kernel)) {
+        return lg_arena_printf(arena, "it takes targets of the input's type, not %s beside %s",
+                               lg_dtype_name(target), lg_dtype_name(input));
+    }
+    return NULL;
+}
+
+static const char *shape_reason(const lg_kernel *kernel, const lg_batch *batch) {
+    if (is_binary(batch)) {
+        return NULL; // elementwise: every shape is the same to it
+    }
+    if (batch->input.rank <= 1) {
+        return kernel->unbatched ? NULL : "it takes no unbatched input";
+    }
+    if (batch->input.rank == 2) {
+        return kernel->batched ? NULL : "it takes no N×C input";
+    }
+    return kernel->spatial ? NULL : "it takes no input with extra dimensions";
+}
+
+static const char *options_reason(const lg_kernel *kernel, const lg_batch *batch) {
+    if (batch->loss.label_smoothing != 0 && !kernel->label_smoothing) {
+        return "it has no label smoothing";
+    }
+    if (lg_tensor_exists(&batch->weight) && !kernel->weights) {
+        return "it takes no weights";
+    }
+    if (lg_tensor_exists(&batch->pos_weight)) {
+        for (int i = 0; i < kernel->n_stages; i++) {
+            for (int k = 0; k < kernel->stages[i].n_args; k++) {
+                if (lg_arg_find(kernel->stages[i].args[k]) == LG_ARG_POS_WEIGHT) {
+                    return NULL;
+                }
+            }
+        }
+        return "it takes no pos_weight";
+    }
+    return NULL;
+}
+
+static const char *strides_reason(const lg_kernel *kernel, const lg_batch *batch) {
+    const lg_tensor *input = &batch->input;
+    const lg_tensor *target = lg_batch_device_target(batch);
+    if (lg_tensor_is_contiguous(input) && lg_tensor_is_contiguous(target)) {
+        return NULL;
+    }
+    if (!kernel->strided) {
+        return "it takes contiguous arrays only";
+    }
+    int64_t stride;
+    int input_from = is_binary(batch) ? 0 : 2;
+    int target_from = is_binary(batch) ? 0 : batch->target_is_probability ? 2 : 1;
+    if (!lg_collapse(input, input_from, &stride) || !lg_collapse(target, target_from, &stride)) {
+        return "the extra dimensions have no common stride";
+    }
+    return NULL;
+}
+
+static const char *direction_reason(const lg_kernel *kernel, const lg_batch *batch) {
+    bool forward = false;
+    bool backward = false;
+    for (int i = 0; i < kernel->n_stages; i++) {
+        *(kernel->stages[i].direction == LG_BACKWARD ? &backward : &forward) = true;
+    }
+    if ((batch->loss.direction & LG_FORWARD) && !forward) {
+        return "it has no forward pass";
+    }
+    if ((batch->loss.direction & LG_BACKWARD) && !backward) {
+        return "it has no backward pass";
+    }
+    return NULL;
+}
+
+const char *lg_device_unsuitable(const lg_kernel *kernel, const lg_batch *batch, lg_mode mode,
+                                 lg_arena *arena) {
+    if (kernel->family != batch->loss.kind) {
+        return lg_arena_printf(arena, "it computes %s, the batch asks for %s",
+                               lg_loss_kind_name(kernel->family),
+                               lg_loss_kind_name(batch->loss.kind));
+    }
+    if (!has_bit(kernel->reductions, batch->loss.reduction)) {
+        return lg_arena_printf(arena, "it has no reduction %s",
+                               lg_reduction_name(batch->loss.reduction));
+    }
+    if (!is_binary(batch) && batch->target_is_probability != kernel->probability_targets) {
+        return kernel->probability_targets ? "it takes class probabilities only"
+                                           : "it takes class indices only";
+    }
+    const char *reason = shape_reason(kernel, batch);
+    reason = reason ? reason : options_reason(kernel, batch);
+    reason = reason ? reason : direction_reason(kernel, batch);
+    if (!reason && mode == LG_MODE_BLOCK_SIZES &&
+        lg_count_block_sizes(kernel, batch->loss.direction) < 2) {
+        reason = "it has one legal block size";
+    }
+    if (reason) {
+        return reason;
+    }
+    reason = types_reason(kernel, batch, arena);
+    reason = reason ? reason : strides_reason(kernel, batch);
+    return reason && host_refuses(kernel, batch, arena) ? NULL : reason;
+}

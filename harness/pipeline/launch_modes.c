@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch mode adds to a run: unrelated work queued behind it, other block sizes.
+#include "pipeline/devrun_parts.h"
+
+#include "support/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_BYSTANDER = 256, BYSTANDER_BLOCK = 64 };
+
+static uint32_t bystander_before(uint32_t i) {
+    return i * 2654435761u;
+}
+
+static uint32_t bystander_after(uint32_t i) { // what the kernel makes of it
+    return bystander_before(i) * 3 + i;
+}
+
+bool lg_bystander_make(lg_device_session *session, lg_bystander *by, lg_calls *calls,
+                       lg_diags *diags) {
+    const lg_driver *driver = session->driver;
+    if (!lg_device_load(session, &session->bystander, (lg_loc){0}, diags)) {
+        return false;
+    }
+    uint32_t data[N_BYSTANDER];
+    for (uint32_t i = 0; i < N_BYSTANDER; i++) {
+        data[i] = bystander_before(i);
+    }
+    by->copied = lg_xcalloc(N_BYSTANDER, sizeof *by->copied);
+    return (LG_CALL(calls, driver, cuStreamCreate, &by->other, CU_STREAM_DEFAULT) &&
+            LG_CALL(calls, driver, cuMemAlloc, &by->same_stream, sizeof data) &&
+            LG_CALL(calls, driver, cuMemAlloc, &by->other_stream, sizeof data) &&
+            LG_CALL(calls, driver, cuMemcpyHtoD, by->same_stream, data, sizeof data) &&
+            LG_CALL(calls, driver, cuMemcpyHtoD, by->other_stream, data, sizeof data)) ||
+           lg_device_error(session, diags, (lg_loc){0}, calls->surfaced_at, calls->error);
+}
+
+static bool launch(lg_device_session *session, CUdeviceptr data, CUstream stream, lg_calls *calls) {
+    CUfunction function;
+    if (!LG_CALL(calls, session->driver, cuModuleGetFunction, &function, session->bystander.module,
+                 "lossgate_bystander")) {
+        return false;
+    }
+    uint32_t n = N_BYSTANDER;
+    void *params[] = {&data, &n};
+    calls->launches[calls->n_launches++] =
+        (lg_launch_note){.entry = "lossgate_bystander", .call = calls->n_calls};
+    return LG_CALL(calls, session->driver, cuLaunchKernel, function, N_BYSTANDER / BYSTANDER_BLOCK,
+                   1, 1, BYSTANDER_BLOCK, 1, 1, 0, stream, params, NULL);
+}
+
+bool lg_bystander_queue(lg_device_session *session, lg_bystander *by, CUstream stream,
+                        lg_calls *calls) {
+    return launch(session, by->same_stream, stream, calls) &&
+           launch(session, by->other_stream, by->other, calls) &&
+           LG_CALL(calls, session->driver, cuMemcpyDtoHAsync, by->copied, by->other_stream,
+                   N_BYSTANDER * sizeof *by->copied, by->other);
+}
+
+static bool is_right(const uint32_t *data) {
+    for (uint32_t i = 0; i < N_BYSTANDER; i++) {
+        if (data[i] != bystander_after(i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *lg_bystander_check(lg_device_session *session, lg_bystander *by, lg_calls *calls) {
+    uint32_t data[N_BYSTANDER] = {0};
+    if (!is_right(by->copied)) {
+        return "the unrelated kernel on another stream returned wrong numbers";
+    }
+    LG_CALL(calls, session->driver, cuMemcpyDtoH, data, by->same_stream, sizeof data);
+    return is_right(data) ? NULL : "the unrelated kernel on the same stream returned wrong numbers";
+}
+
+void lg_bystander_free(lg_device_session *session, lg_bystander *by, bool context_dead) {
+    if (!context_dead && by->copied) {
+        session->driver->cuMemFree(by->same_stream);
+        session->driver->cuMemFree(by->other_stream);
+        session->driver->cuStreamDestroy(by->other);
+    }
+    free(by->copied);
+    *by = (lg_bystander){0};
+}
+
+int lg_count_block_sizes(const lg_kernel *kernel, lg_direction direction) {
+    const lg_stage **stages = lg_xcalloc((size_t)kernel->n_stages + 1, sizeof *stages);
+    int n_stages = lg_stages_of(kernel, direction, stages);
+    int n = 1;
+    for (int i = 0; i < n_stages; i++) {
+        n = stages[i]->n_block_x > n ? stages[i]->n_block_x : n;
+    }
+    free(stages);
+    return n;
+}
+
+static int class_of(double value) {
+    return isnan(value) ? 0 : !isinf(value) ? 1 : value > 0 ? 2 : 3;
+}
+
+static const char *class_name(double value) {
+    static const char *const class_names[] = {"NaN", "finite", "+inf", "-inf"};
+    return class_names[class_of(value)];
+}
+
+// The first difference in class between two runs, in the second's arena; NULL when there is none.
+// *largest gets the largest relative difference of their finite values.
+static const char *compare(const lg_observation *base, lg_observation *other, int size,
+                           double *largest) {
+    lg_arena *arena = &other->arena;
+    *largest = 0;
+    if (base->status != other->status) {
+        return lg_arena_printf(arena, "legal block size %d ends with %s, the default with %s", size,
+                               other->status_text ? other->status_text : "success",
+                               base->status_text ? base->status_text : "success");
+    }
+    int64_t base_records = base->n_records + base->n_records_dropped;
+    int64_t other_records = other->n_records + other->n_records_dropped;
+    if (base_records != other_records) {
+        return lg_arena_printf(arena,
+                               "legal block size %d writes %lld fault records, the default %lld",
+                               size, (long long)other_records, (long long)base_records);
+    }
+    for (int i = 0; i < base->n_outputs; i++) {
+        const lg_output *a = &base->outputs[i];
+        const lg_output *b = &other->outputs[i];
+        if (a->n_unwritten != b->n_unwritten) {
+            return lg_arena_printf(
+                arena, "legal block size %d leaves %lld of %s unwritten, the default %lld", size,
+                (long long)b->n_unwritten, b->name, (long long)a->n_unwritten);
+        }
+        for (int64_t k = 0; a->values && b->values && k < a->n; k++) {
+            double x = a->values[k];
+            double y = b->values[k];
+            if (class_of(x) != class_of(y)) {
+                return lg_arena_printf(
+                    arena, "%s[%lld] is %s with legal block size %d, %s with the default", b->name,
+                    (long long)k, class_name(y), size, class_name(x));
+            }
+            double scale = fmax(fabs(x), fabs(y));
+            double share = x != y && isfinite(scale) ? fabs(x - y) / scale : 0;
+            *largest = share > *largest ? share : *largest;
+        }
+    }
+    return NULL;
+}
+
+bool lg_run_block_sizes(lg_device_session *session, const lg_run_request *request,
+                        lg_observation *out, lg_diags *diags) {
+    int n = lg_count_block_sizes(request->kernel, request->batch->loss.direction);
+    lg_once_options options = {.blocking = true};
+    if (!lg_run_once(session, request, &options, out, diags)) {
+        return false;
+    }
+    lg_observation base = *out; // `out` is the worst so far; the default's while nothing differs
+    bool out_is_base = true;
+    double worst = 0;
+    bool ok = true;
+    const char *failure = NULL;
+    for (int i = 1; ok && i < n && !failure; i++) {
+        options.block_size = i;
+        lg_observation other;
+        ok = lg_run_once(session, request, &options, &other, diags);
+        double largest = 0;
+        failure = ok ? compare(&base, &other, i, &largest) : NULL;
+        other.mode_failure = failure;
+        if (ok && (failure || largest > worst)) {
+            worst = largest;
+            if (!out_is_base) {
+                lg_observation_free(out);
+            }
+            *out = other;
+            out_is_base = false;
+        } else {
+            lg_observation_free(&other);
+        }
+    }
+    if (!out_is_base) {
+        lg_observation_free(&base);
+    }
+    return ok;
+}
