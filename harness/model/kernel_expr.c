@@ -204,7 +204,8 @@ static int64_t read_factor(evaluation *e) {
             value = fail(e, e->at, *e->at ? "text where ')' is missing" : "no ')' at the end");
         }
     } else if (*at) {
-        value = fail(e, at, "'%c' where a value is wanted", *at);
+        bool ascii = (unsigned char)*at < 0x80;
+        value = fail(e, at, "'%c' where a value is wanted", ascii ? *at : '?');
     } else {
         value = fail(e, at, "no value at the end");
     }

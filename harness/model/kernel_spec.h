@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A manifest (kernels/*.yaml) as data: how to call kernels the harness did not write.
 //
-// A manifest's kernel may name several policies; reading expands `{policy}` so that each lg_kernel has
-// one. `{dtype}` and `{target}` in entry names are filled when a case is planned.
+// A manifest's kernel may name several policies; reading expands `{policy}` so that each lg_kernel
+// has one. `{dtype}` and `{target}` in entry names are filled when a case is planned.
 #ifndef LG_MODEL_KERNEL_SPEC_H
 #define LG_MODEL_KERNEL_SPEC_H
 
@@ -39,8 +39,8 @@ const char *lg_mode_help(lg_mode mode);
 bool lg_mode_parse(const char *name, lg_mode *mode);
 const char *const *lg_mode_names(size_t *n); // without "unset"
 
-// A size expression over the names of the argument vocabulary, kept as text; parsed and evaluated by
-// model/kernel_expr.h: integers, names, + - * / (floor), ceil_div(a,b), min, max, next_pow2.
+// A size expression over the names of the argument vocabulary, kept as text; parsed and evaluated
+// by model/kernel_expr.h: integers, names, + - * / (floor), ceil_div(a,b), min, max, next_pow2.
 typedef const char *lg_expr;
 
 typedef struct lg_stage {
@@ -67,23 +67,23 @@ typedef struct lg_kernel {
     lg_loc loc;
     lg_loss_kind family;
     lg_policy policy;
-    const char *source; // resolved path of the .cu, or NULL
-    const char *ptx;    // resolved path of a .ptx, or NULL
+    const char *source;      // resolved path of the .cu, or NULL
+    const char *ptx;         // resolved path of a .ptx, or NULL
     const char **nvcc_flags; // extra flags from the manifest (`nvcc_flags: [-DNDEBUG]`)
     int n_nvcc_flags;
     // What it can take; a bit for each value of the enum (1u << value).
     uint32_t input_dtypes;
     uint32_t target_dtypes;
     uint32_t reductions;
-    bool probability_targets; // takes probabilities (only those)
-    bool label_smoothing;     // honours loss.label_smoothing
-    bool weights;             // honours class weights
+    bool probability_targets;         // takes probabilities (only those)
+    bool label_smoothing;             // honours loss.label_smoothing
+    bool weights;                     // honours class weights
     bool unbatched, batched, spatial; // input shapes C, N×C, N×C×d…
     bool strided;                     // takes the strides as arguments
-    bool total_weight_accumulates; // total_weight has the accumulator's dtype (float32 for the
-                                   // halves) instead of the input's
-    bool zero_grad_input; // grad_input is zero-filled rather than poisoned before backward: the kernel
-                          // writes only the cells it owns (as PyTorch's NLL backward)
+    bool total_weight_accumulates;    // total_weight has the accumulator's dtype (float32 for the
+                                      // halves) instead of the input's
+    bool zero_grad_input; // grad_input is zero-filled rather than poisoned before backward: the
+                          // kernel writes only the cells it owns (as PyTorch's NLL backward)
     int n_scratch;
     lg_scratch *scratch;
     int n_stages;
@@ -98,6 +98,9 @@ typedef struct lg_kernel_set {
 
 // Reads one manifest and appends its kernels; *all* errors. Two kernels of one name are an error.
 bool lg_kernels_read(const char *path, lg_kernel_set *set, lg_diags *diags);
+// The same for a manifest that is in memory; `name` is its path.
+bool lg_kernels_read_text(const char *name, const char *text, size_t n, lg_kernel_set *set,
+                          lg_diags *diags);
 void lg_kernel_set_free(lg_kernel_set *set);
 
 // The argument vocabulary (args.def): name, kind (buffer, size, option), type, help.

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only a whole kernel of a manifest shows: names that refer to each other, types that fit the
+// family.
+#include "model/kernel_spec_parts.h"
+#include "support/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct kernel_check {
+    lg_binder *binder;
+    lg_kernel_draft *draft;
+    lg_loss_kind family;
+    const char *what;
+} kernel_check;
+
+static bool error_at(const kernel_check *check, const char *path, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool error_at(const kernel_check *check, const char *path, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *message = lg_xvasprintf(format, args);
+    va_end(args);
+    lg_yaml_error(check->binder->doc, lg_yaml_towards((lg_yaml_node *)check->draft->node, path),
+                  check->binder->diags, "%s: %s", check->what, message);
+    free(message);
+    return false;
+}
+
+static bool is_scratch(const lg_kernel *kernel, const char *arg) {
+    for (int i = 0; i < kernel->n_scratch; i++) {
+        if (strncmp(arg, "scratch_", 8) == 0 && strcmp(arg + 8, kernel->scratch[i].name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum { MAX_KNOWN = 128 };
+
+static bool check_arg(const kernel_check *check, int stage, int index) {
+    const lg_kernel *kernel = &check->draft->kernel;
+    lg_arena *scratch = check->binder->scratch;
+    const char *arg = kernel->stages[stage].args[index];
+    size_t n_names;
+    const char *const *names = lg_arg_names(&n_names);
+    const char *known[MAX_KNOWN];
+    size_t n = 0;
+    for (size_t i = 0; i < n_names && n < MAX_KNOWN; i++) {
+        if (strcmp(arg, names[i]) == 0) {
+            return true;
+        }
+        known[n++] = names[i];
+    }
+    if (is_scratch(kernel, arg)) {
+        return true;
+    }
+    for (int i = 0; i < kernel->n_scratch && n < MAX_KNOWN; i++) {
+        known[n++] = lg_arena_printf(scratch, "scratch_%s", kernel->scratch[i].name);
+    }
+    return error_at(check, lg_arena_printf(scratch, "stages.%d.args.%d", stage, index),
+                    "unknown argument '%.60s'%s", arg, lg_bind_hint(check->binder, arg, known, n));
+}
+
+static bool passes(const lg_kernel *kernel, lg_direction direction, const char *wanted,
+                   bool *has_stage) {
+    *has_stage = false;
+    for (int i = 0; i < kernel->n_stages; i++) {
+        const lg_stage *stage = &kernel->stages[i];
+        *has_stage |= stage->direction == direction;
+        for (int k = 0; stage->direction == direction && k < stage->n_args; k++) {
+            if (strcmp(stage->args[k], wanted) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool check_args(const kernel_check *check) {
+    const lg_kernel *kernel = &check->draft->kernel;
+    bool ok = true;
+    for (int i = 0; i < kernel->n_stages; i++) {
+        for (int k = 0; k < kernel->stages[i].n_args; k++) {
+            ok &= check_arg(check, i, k);
+        }
+    }
+    bool has_stage;
+    if (ok && !passes(kernel, LG_FORWARD, "output", &has_stage) && has_stage) {
+        ok = error_at(check, "stages", "no forward stage is given 'output'");
+    }
+    if (ok && !passes(kernel, LG_BACKWARD, "grad_input", &has_stage) && has_stage) {
+        ok = error_at(check, "stages", "no backward stage is given 'grad_input'");
+    }
+    return ok;
+}
+
+// "{dtype}" and the like; anything else in braces would silently be part of a name.
+static bool check_braces(const kernel_check *check, const char *path, const char *text,
+                         bool is_entry) {
+    const char *brace = text;
+    while ((brace = strpbrk(brace, "{}")) != NULL) {
+        bool known =
+            strncmp(brace, "{policy}", 8) == 0 ||
+            (is_entry && (strncmp(brace, "{dtype}", 7) == 0 || strncmp(brace, "{target}", 8) == 0));
+        if (!known) {
+            return error_at(check, path, "'%.80s': only %s can stand in braces", text,
+                            is_entry ? "{policy}, {dtype} and {target}" : "{policy}");
+        }
+        brace = strchr(brace, '}') + 1;
+    }
+    return true;
+}
+
+static bool check_names(const kernel_check *check) {
+    const lg_kernel_draft *draft = check->draft;
+    bool ok = check_braces(check, "name", draft->kernel.name, false);
+    for (int i = 0; i < draft->kernel.n_stages; i++) {
+        const char *path = lg_arena_printf(check->binder->scratch, "stages.%d.entry", i);
+        ok &= check_braces(check, path, draft->kernel.stages[i].entry, true);
+    }
+    bool several = (draft->policies & (draft->policies - 1)) != 0;
+    if (several && !strstr(draft->kernel.name, "{policy}")) {
+        ok = error_at(check, "name", "several policies need {policy} in the name");
+    }
+    bool one = draft->policy != LG_POLICY_UNSET;
+    if (one == (draft->policies != 0)) {
+        ok = error_at(check, one ? "policies" : "", "want %s",
+                      one ? "one of policy and policies, not both" : "policy or policies");
+    }
+    return ok;
+}
+
+static bool check_types(const kernel_check *check) {
+    const lg_kernel *kernel = &check->draft->kernel;
+    bool binary = check->family == LG_BCE || check->family == LG_BCE_WITH_LOGITS;
+    bool want_float = binary || kernel->probability_targets;
+    bool ok = true;
+    for (int i = LG_DTYPE_NONE + 1; i < LG_N_DTYPES; i++) {
+        const char *name = lg_dtype_name((lg_dtype)i);
+        bool is_float = lg_dtype_is_float((lg_dtype)i);
+        if ((kernel->input_dtypes & 1u << i) && !is_float) {
+            ok = error_at(check, "dtypes", "the input cannot be %s; want floating dtypes", name);
+        }
+        if ((kernel->target_dtypes & 1u << i) && is_float != want_float) {
+            ok = error_at(check, "targets", "targets cannot be %s: %s", name,
+                          want_float ? "probabilities are floating" : "class indices are integers");
+        }
+    }
+    if (kernel->probability_targets && check->family == LG_NLL_LOSS) {
+        ok = error_at(check, "probability_targets", "nll_loss takes class indices");
+    }
+    if (kernel->label_smoothing && check->family != LG_CROSS_ENTROPY) {
+        ok = error_at(check, "label_smoothing", "%s has no label smoothing",
+                      lg_loss_kind_name(check->family));
+    }
+    return ok;
+}
+
+bool lg_kernel_draft_check(lg_binder *binder, lg_loss_kind family, lg_kernel_draft *draft,
+                           const char *what) {
+    const kernel_check check = {binder, draft, family, what};
+    bool names = check_names(&check);
+    bool args = check_args(&check);
+    return check_types(&check) && names && args;
+}
