@@ -194,8 +194,9 @@ static bool check_vector(lg_ptx_parser *parser, const lg_ptx_insn *insn, lg_ptx_
 static bool check_pair(lg_ptx_parser *parser, const lg_ptx_insn *insn, lg_ptx_operand *operand,
                        const lg_ptx_slot *slot, place at) {
     static const lg_ptx_slot predicate = {.role = LG_SLOT_DEST, .type = LG_PTX_PRED};
-    return check_scalar_dest(parser, insn, &operand->elements[0], slot, at) &
-           check_scalar_dest(parser, insn, &operand->elements[1], &predicate, at);
+    bool first = check_scalar_dest(parser, insn, &operand->elements[0], slot, at);
+    bool second = check_scalar_dest(parser, insn, &operand->elements[1], &predicate, at);
+    return first && second;
 }
 
 static const lg_ptx_symbol *symbol_of(const lg_ptx_parser *parser, const lg_ptx_operand *operand) {

@@ -175,8 +175,10 @@ bool lg_ptx_check_call(lg_ptx_parser *parser, lg_ptx_insn *insn, lg_ptx_operand 
     const lg_ptx_operand *returns = target == 1 ? &operands[0] : NULL;
     const lg_ptx_operand *arguments = target + 1 < insn->n_operands ? &operands[target + 1] : NULL;
     int args_at = arguments ? target + 1 : target;
-    return check_list(parser, insn, returns, proto->bytes, proto->n_returns, "return value",
-                      places->line[0], places->column[0]) &
-           check_list(parser, insn, arguments, proto->bytes + proto->n_returns, proto->n_params,
-                      "argument", places->line[args_at], places->column[args_at]);
+    bool returns_fit = check_list(parser, insn, returns, proto->bytes, proto->n_returns,
+                                  "return value", places->line[0], places->column[0]);
+    bool arguments_fit =
+        check_list(parser, insn, arguments, proto->bytes + proto->n_returns, proto->n_params,
+                   "argument", places->line[args_at], places->column[args_at]);
+    return returns_fit && arguments_fit;
 }

@@ -21,31 +21,33 @@ static void dump_header(const lg_ptx_function *function, lg_str *out) {
     lg_str_add(out, "\n");
 }
 
-// The statement as the text has it, from its mnemonic to the ';', blanks made single.
+// The statement as the text has it, from its mnemonic to the ';', blanks made single. Calls of nvcc are
+// spread over lines.
 static void dump_text(const lg_ptx_module *module, const lg_ptx_insn *insn, lg_str *out) {
-    if (insn->line < 1 || insn->line > module->n_lines) {
-        lg_str_add(out, insn->text);
-        return;
-    }
-    const char *line = module->lines[insn->line - 1];
-    size_t length = strlen(line);
+    enum { MAX_LINES = 64 };
+    int n_left = insn->line >= 1 ? module->n_lines - insn->line + 1 : 0;
+    const char *line = n_left > 0 ? module->lines[insn->line - 1] : "";
     size_t at = insn->column > 0 ? (size_t)insn->column - 1 : 0;
-    const char *text = at < length ? line + at : "";
-    if (strncmp(text, insn->text, strlen(insn->text)) != 0) {
+    if (at > strlen(line) || strncmp(line + at, insn->text, strlen(insn->text)) != 0) {
         lg_str_add(out, insn->text); // a return that the text does not have
         return;
     }
     bool blank = false;
-    for (; *text && *text != ';'; text++) {
-        if (*text == ' ' || *text == '\t' || *text == '\r') {
-            blank = true;
-        } else {
-            if (blank) {
-                lg_str_add(out, " ");
+    for (int i = 0; i < n_left && i < MAX_LINES; i++) {
+        const char *text = module->lines[insn->line - 1 + i] + (i ? 0 : at);
+        for (; *text && *text != ';' && strncmp(text, "//", 2) != 0; text++) {
+            if (*text == ' ' || *text == '\t' || *text == '\r') {
+                blank = true;
+                continue;
             }
+            lg_str_add(out, blank ? " " : "");
             lg_str_add_n(out, text, 1);
             blank = false;
         }
+        if (*text == ';') {
+            return;
+        }
+        blank = true;
     }
 }
 
