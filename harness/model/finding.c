@@ -8,7 +8,8 @@ void lg_finding_free(lg_finding *finding) {
 
 bool lg_finding_names(const lg_finding *finding, lg_cause cause) {
     for (int i = 0; i < finding->n_named && i < finding->n_hypotheses; i++) {
-        if (finding->hypotheses[i].cause == cause) {
+        const lg_hypothesis *h = &finding->hypotheses[i];
+        if (h->cause == cause || (h->with != LG_CAUSE_NONE && h->with == cause)) {
             return true;
         }
     }

@@ -11,6 +11,7 @@
 
 typedef struct lg_hypothesis {
     lg_cause cause;
+    lg_cause with;        // a second cause present at the same time, LG_CAUSE_NONE: alone
     double probability; // posterior; the list sums to 1
     const char *evidence; // one line: why
     const char *advice;   // one line: what to do, or NULL
@@ -39,6 +40,7 @@ typedef struct lg_finding {
 } lg_finding;
 
 void lg_finding_free(lg_finding *finding);
-bool lg_finding_names(const lg_finding *finding, lg_cause cause); // among the first n_named
+bool lg_finding_names(const lg_finding *finding, lg_cause cause); // among the first n_named,
+                                                                    // alone or as `with`
 
 #endif

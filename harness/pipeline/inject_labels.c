@@ -146,6 +146,21 @@ static bool check_values(const lg_fault_spec *fault, const lg_label_draft *draft
     return fine;
 }
 
+// A value that does not dominate is a stray one, and no evidence could call it a sentinel.
+static bool check_dominance(const lg_fault_spec *fault, const lg_label_draft *draft, int64_t n,
+                            lg_diags *diags) {
+    int64_t n_live = 0;
+    for (int64_t row = 0; row < draft->n_rows; row++) {
+        n_live += draft->labels[row] != draft->ignore_index;
+    }
+    int64_t least = lg_sentinel_min_rows(n_live);
+    return n == 0 || n >= least ||
+           lg_error(diags, fault->loc,
+                    "sentinel_mismatch: a sentinel takes at least %g %% of the live rows: %lld of "
+                    "%lld, not %lld",
+                    100 * LG_SENTINEL_MIN_SHARE, (long long)least, (long long)n_live, (long long)n);
+}
+
 static bool overwrite_rows(const lg_fault_spec *fault, int index, lg_label_draft *draft,
                            value_cycle cycle, double default_fraction, lg_injection *injection,
                            lg_diags *diags) {
@@ -157,6 +172,9 @@ static bool overwrite_rows(const lg_fault_spec *fault, int index, lg_label_draft
     int64_t n;
     bool fine = lg_inject_choose_rows(fault, index, draft->seed, draft->n_rows, usable, 1,
                                       default_fraction, &rows, &n, diags);
+    if (fine && fault->kind == LG_CAUSE_SENTINEL_MISMATCH) {
+        fine = check_dominance(fault, draft, n, diags);
+    }
     for (int64_t i = 0; fine && i < n; i++) {
         draft->labels[rows[i]] = cycle.items[i % cycle.n];
         lg_injection_add_row(injection, rows[i]);

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/attribute.h"
+
+#include "pipeline/attribute_parts.h"
+#include "pipeline/priors.h"
+#include "support/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_binary(const lg_batch *batch) {
+    return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
+}
+
+// --- ranking ------------------------------------------------------------------------------------
+
+static bool contains(const lg_explanation *e, lg_cause cause) {
+    return e->cause == cause || e->with == cause;
+}
+
+// The cause that the explanations not yet taken make most probable.
+static lg_cause likeliest_cause(const lg_diagnosis *d, const bool *taken, double *probability) {
+    lg_cause best = LG_CAUSE_NONE;
+    *probability = 0;
+    for (int cause = LG_CAUSE_NONE + 1; cause < LG_N_CAUSES; cause++) {
+        double sum = 0;
+        for (int i = 0; i < d->n_explanations; i++) {
+            bool in = !taken[i] && contains(&d->explanations[i], (lg_cause)cause);
+            sum += in ? d->explanations[i].probability : 0;
+        }
+        if (sum > *probability) {
+            *probability = sum;
+            best = (lg_cause)cause;
+        }
+    }
+    return best;
+}
+
+// The other cause of an explanation.
+static lg_cause companion(const lg_explanation *e, lg_cause cause) {
+    return e->cause == cause ? e->with : e->cause;
+}
+
+// A companion is stated when most of the hypothesis's explanations have it.
+static lg_cause likely_companion(const lg_diagnosis *d, const bool *taken, lg_cause cause,
+                                 double probability) {
+    for (int with = LG_CAUSE_NONE + 1; with < LG_N_CAUSES; with++) {
+        double sum = 0;
+        for (int i = 0; i < d->n_explanations; i++) {
+            const lg_explanation *e = &d->explanations[i];
+            bool in = !taken[i] && contains(e, cause) && companion(e, cause) == (lg_cause)with;
+            sum += in ? e->probability : 0;
+        }
+        if (2 * sum > probability) {
+            return (lg_cause)with;
+        }
+    }
+    return LG_CAUSE_NONE;
+}
+
+static lg_hypothesis make_hypothesis(lg_diagnosis *d, const bool *taken, lg_cause cause,
+                                     double probability) {
+    lg_hypothesis h = {.cause = cause, .probability = probability};
+    h.with = likely_companion(d, taken, cause, probability);
+    const lg_explanation *best = NULL;
+    for (int i = 0; i < d->n_explanations; i++) {
+        const lg_explanation *e = &d->explanations[i];
+        if (!taken[i] && contains(e, cause) && companion(e, cause) == h.with && !best) {
+            best = e;
+        }
+    }
+    for (int i = 0; i < d->n_explanations && !best; i++) {
+        best = !taken[i] && contains(&d->explanations[i], cause) ? &d->explanations[i] : NULL;
+    }
+    h.evidence = lg_label_evidence_text(d, best, cause);
+    h.advice = lg_label_advice_text(d, best, cause);
+    if (h.with != LG_CAUSE_NONE) {
+        h.evidence =
+            lg_arena_printf(&d->finding->arena, "%s; and %s: %s", h.evidence, lg_cause_name(h.with),
+                            lg_label_evidence_text(d, best, h.with));
+    }
+    return h;
+}
+
+// One hypothesis a cause: the most probable cause takes every explanation it is part of, the next
+// one what is left. So the first probability is that of its cause being present, and they sum to 1.
+static void rank_label_causes(lg_diagnosis *d) {
+    lg_finding *finding = d->finding;
+    bool taken[LG_MAX_EXPLANATIONS] = {false};
+    finding->hypotheses =
+        lg_arena_array(&finding->arena, LG_MAX_EXPLANATIONS, sizeof *finding->hypotheses);
+    double probability;
+    lg_cause cause = likeliest_cause(d, taken, &probability);
+    while (cause != LG_CAUSE_NONE) {
+        finding->hypotheses[finding->n_hypotheses++] =
+            make_hypothesis(d, taken, cause, probability);
+        for (int i = 0; i < d->n_explanations; i++) {
+            taken[i] = taken[i] || contains(&d->explanations[i], cause);
+        }
+        cause = likeliest_cause(d, taken, &probability);
+    }
+}
+
+// From the ranked list to what the finding claims.
+static void conclude_labels(lg_diagnosis *d) {
+    lg_finding *finding = d->finding;
+    rank_label_causes(d);
+    double rest = 0;
+    int n = finding->n_hypotheses;
+    // Summed from the least, so that the small tail is not lost in rounding.
+    finding->n_named = 1;
+    for (int i = n - 1; i >= 1; i--) {
+        rest += finding->hypotheses[i].probability;
+        if (rest > LG_UNNAMED_REST && finding->n_named == 1) {
+            finding->n_named = i + 1;
+        }
+    }
+    finding->cause = finding->hypotheses[0].cause;
+    finding->certain = rest <= LG_CERTAIN_REST;
+    finding->ambiguous = finding->n_named > 1;
+    finding->headline = finding->hypotheses[0].evidence;
+}
+
+static void conclude_facts(lg_diagnosis *d) {
+    lg_finding *finding = d->finding;
+    const lg_fact *fact = &d->facts[0];
+    lg_hypothesis *h = lg_arena_array(&finding->arena, 1, sizeof *h);
+    *h = (lg_hypothesis){
+        .cause = fact->cause, .probability = 1, .evidence = fact->evidence, .advice = fact->advice};
+    if (d->n_facts > 1) {
+        h->with = d->facts[1].cause;
+        h->evidence = lg_arena_printf(&finding->arena, "%s; and %s: %s", fact->evidence,
+                                      lg_cause_name(h->with), d->facts[1].evidence);
+    } else if (d->n_explanations > 0) {
+        const lg_explanation *e = &d->explanations[0];
+        h->with = e->cause;
+        h->evidence =
+            lg_arena_printf(&finding->arena, "%s; and %s: %s", fact->evidence,
+                            lg_cause_name(h->with), lg_label_evidence_text(d, e, e->cause));
+    }
+    finding->hypotheses = h;
+    finding->n_hypotheses = 1;
+    finding->n_named = 1;
+    finding->cause = fact->cause;
+    finding->certain = !fact->doubtful;
+    finding->headline = h->evidence;
+}
+
+static void conclude_kernel(lg_diagnosis *d) {
+    lg_finding *finding = d->finding;
+    const char *evidence = NULL;
+    const char *advice = NULL;
+    lg_cause cause = lg_diagnose_kernel(d, &evidence, &advice);
+    if (cause == LG_CAUSE_NONE) {
+        return;
+    }
+    lg_hypothesis *h = lg_arena_array(&finding->arena, 1, sizeof *h);
+    *h = (lg_hypothesis){.cause = cause, .probability = 1, .evidence = evidence, .advice = advice};
+    finding->hypotheses = h;
+    finding->n_hypotheses = 1;
+    finding->n_named = 1;
+    finding->cause = cause;
+    finding->headline = evidence;
+}
+
+// A guard that let invalid rows through is a second fault, the kernel's.
+static void add_guard_fault(lg_diagnosis *d) {
+    const char *evidence = NULL;
+    lg_hypothesis *h = &d->finding->hypotheses[0];
+    lg_cause guard = lg_diagnose_guard(d, &evidence);
+    if (guard != LG_CAUSE_NONE && h->with == LG_CAUSE_NONE) {
+        h->with = guard;
+        h->evidence = lg_arena_printf(&d->finding->arena, "%s; and %s: %s", h->evidence,
+                                      lg_cause_name(guard), evidence);
+        d->finding->headline = h->evidence;
+    }
+}
+
+// --- rows and values ----------------------------------------------------------------------------
+
+static void list_rows(lg_diagnosis *d) {
+    lg_finding *finding = d->finding;
+    int64_t n = 0;
+    for (int64_t row = 0; row < d->n_rows; row++) {
+        n += d->bad[row];
+    }
+    finding->n_rows = n;
+    finding->rows = lg_arena_array(&finding->arena, (size_t)(n > 0 ? n : 1), sizeof(int64_t));
+    n = 0;
+    for (int64_t row = 0; row < d->n_rows; row++) {
+        if (d->bad[row]) {
+            finding->rows[n++] = row;
+        }
+    }
+}
+
+static int by_label(const void *a, const void *b) {
+    int64_t left = *(const int64_t *)a;
+    int64_t right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static int by_count(const void *a, const void *b) {
+    const lg_value_count *left = a;
+    const lg_value_count *right = b;
+    if (left->count != right->count) {
+        return left->count < right->count ? 1 : -1;
+    }
+    return (left->value > right->value) - (left->value < right->value);
+}
+
+enum { MAX_VALUES = 16 };
+
+static void count_values(lg_diagnosis *d) {
+    lg_finding *finding = d->finding;
+    int64_t n = finding->n_rows;
+    if (!d->targets_fit || d->batch->target_is_probability || n == 0) {
+        return;
+    }
+    const lg_tensor *given = lg_batch_device_target(d->batch);
+    int64_t *labels = lg_xmalloc((size_t)n * sizeof *labels);
+    lg_value_count *values = lg_xmalloc((size_t)n * sizeof *values);
+    for (int64_t i = 0; i < n; i++) {
+        labels[i] = lg_tensor_get_i64(given, finding->rows[i]);
+    }
+    qsort(labels, (size_t)n, sizeof *labels, by_label);
+    int64_t n_values = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || labels[i] != labels[i - 1]) {
+            values[n_values++] = (lg_value_count){.value = labels[i]};
+        }
+        values[n_values - 1].count++;
+    }
+    qsort(values, (size_t)n_values, sizeof *values, by_count);
+    finding->n_values = n_values < MAX_VALUES ? n_values : MAX_VALUES;
+    finding->values = lg_arena_array(&finding->arena, MAX_VALUES, sizeof *values);
+    memcpy(finding->values, values, (size_t)finding->n_values * sizeof *values);
+    free(labels);
+    free(values);
+}
+
+// --- the whole ----------------------------------------------------------------------------------
+
+static void use_refusal(lg_diagnosis *d) {
+    const lg_refusal *refusal = d->input->refusal;
+    lg_refusal own = {0};
+    if (!refusal && !d->input->observation) {
+        own = lg_hostcheck(d->batch, &d->finding->arena);
+        refusal = &own;
+    }
+    if (!refusal || refusal->cause == LG_CAUSE_NONE) {
+        return;
+    }
+    for (int64_t i = 0; i < refusal->n_rows; i++) {
+        if (refusal->rows[i] >= 0 && refusal->rows[i] < d->n_rows) {
+            d->bad[refusal->rows[i]] = true;
+        }
+    }
+    lg_fact_add(d, refusal->cause, lg_arena_strdup(&d->finding->arena, refusal->text), NULL);
+}
+
+static bool rows_are_countable(const lg_batch *batch, int64_t *n_rows) {
+    *n_rows = is_binary(batch) ? lg_tensor_numel(&batch->input) : lg_batch_rows(batch);
+    return lg_tensor_exists(&batch->input) && *n_rows >= 0;
+}
+
+void lg_attribute(const lg_attribute_input *input, lg_finding *out) {
+    *out = (lg_finding){0};
+    lg_diagnosis d = {.input = input, .batch = input->batch, .finding = out};
+    if (!rows_are_countable(input->batch, &d.n_rows)) {
+        return;
+    }
+    d.bad = lg_xcalloc((size_t)d.n_rows + 1, sizeof *d.bad);
+    d.targets_fit = !is_binary(input->batch) &&
+                    lg_tensor_numel(lg_batch_device_target(input->batch)) == d.n_rows &&
+                    lg_tensor_numel(&input->batch->target) == d.n_rows;
+    lg_diagnose_handover(&d);
+    lg_diagnose_values(&d);
+    use_refusal(&d);
+    lg_diagnose_label_rows(&d);
+    bool faulty = d.n_facts > 0 || d.n_explanations > 0;
+    if (!faulty) {
+        if (input->result_wrong) {
+            conclude_kernel(&d);
+        }
+        if (out->cause == LG_CAUSE_NONE) {
+            lg_diagnose_warnings(&d);
+            out->warning = d.n_facts > 0;
+        }
+    }
+    if (d.n_facts > 0) {
+        conclude_facts(&d);
+    } else if (d.n_explanations > 0) {
+        conclude_labels(&d);
+    }
+    list_rows(&d);
+    count_values(&d);
+    if (faulty && out->n_hypotheses > 0) {
+        add_guard_fault(&d);
+    }
+    if (d.has_table) {
+        lg_label_table_free(&d.table);
+    }
+    free(d.bad);
+}
+
+// --- grading ------------------------------------------------------------------------------------
+
+static bool was_injected(const lg_batch *batch, lg_cause cause) {
+    for (int i = 0; i < batch->n_injections; i++) {
+        if (batch->injections[i].fired && batch->injections[i].cause == cause) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether the finding lists exactly the union of the injected rows.
+static bool rows_match(const lg_batch *batch, const lg_finding *finding) {
+    int64_t at[LG_MAX_FAULTS] = {0};
+    int64_t n = 0;
+    for (;;) {
+        int64_t next = INT64_MAX;
+        for (int i = 0; i < batch->n_injections; i++) {
+            const lg_injection *injection = &batch->injections[i];
+            if (injection->fired && at[i] < injection->n_rows && injection->rows[at[i]] < next) {
+                next = injection->rows[at[i]];
+            }
+        }
+        if (next == INT64_MAX) {
+            return n == finding->n_rows;
+        }
+        if (n >= finding->n_rows || finding->rows[n] != next) {
+            return false;
+        }
+        n++;
+        for (int i = 0; i < batch->n_injections; i++) {
+            const lg_injection *injection = &batch->injections[i];
+            while (injection->fired && at[i] < injection->n_rows &&
+                   injection->rows[at[i]] <= next) {
+                at[i]++;
+            }
+        }
+    }
+}
+
+lg_attribution lg_attribution_grade(const lg_batch *batch, const lg_finding *finding) {
+    int n_fired = 0;
+    bool named = false;
+    for (int i = 0; i < batch->n_injections; i++) {
+        const lg_injection *injection = &batch->injections[i];
+        n_fired += injection->fired;
+        named = named || (injection->fired && lg_finding_names(finding, injection->cause));
+    }
+    if (n_fired == 0) {
+        bool quiet = finding->cause == LG_CAUSE_NONE || finding->warning;
+        return quiet ? LG_ATTRIBUTION_NONE : LG_ATTRIBUTION_WRONG;
+    }
+    if (finding->cause == LG_CAUSE_NONE || !named || !rows_match(batch, finding)) {
+        return LG_ATTRIBUTION_WRONG;
+    }
+    if (finding->ambiguous) {
+        return LG_ATTRIBUTION_AMBIGUOUS;
+    }
+    // A companion that was never injected is a claim too, unless it is the kernel's own fault.
+    lg_cause with = finding->n_hypotheses > 0 ? finding->hypotheses[0].with : LG_CAUSE_NONE;
+    bool with_is_right = with == LG_CAUSE_NONE || lg_cause_phase_of(with) == LG_PHASE_KERNEL ||
+                         was_injected(batch, with);
+    return was_injected(batch, finding->cause) && with_is_right ? LG_ATTRIBUTION_EXACT
+                                                                : LG_ATTRIBUTION_WRONG;
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Class indices: how they are handed over, and which rows hold a label the loss cannot take.
+#include "pipeline/attribute_parts.h"
+#include "pipeline/generate_labels.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+void lg_fact_add(lg_diagnosis *d, lg_cause cause, const char *evidence, const char *advice) {
+    for (int i = 0; i < d->n_facts; i++) {
+        if (d->facts[i].cause == cause) {
+            return;
+        }
+    }
+    if (d->n_facts < LG_MAX_FACTS) {
+        d->facts[d->n_facts++] = (lg_fact){.cause = cause, .evidence = evidence, .advice = advice};
+    }
+}
+
+static bool out_of_range(const lg_batch *batch, int64_t label) {
+    return label != batch->loss.ignore_index && (label < 0 || label >= lg_batch_head_width(batch));
+}
+
+// A floating-point label that is no class: a fraction, NaN, or a whole number out of range.
+static bool float_label_is_bad(const lg_batch *batch, double value) {
+    if (!(fabs(value) < 0x1p62) || value != floor(value)) {
+        return true;
+    }
+    return out_of_range(batch, (int64_t)value);
+}
+
+static void diagnose_plain_floats(lg_diagnosis *d) {
+    const lg_tensor *target = &d->batch->target;
+    lg_arena *arena = &d->finding->arena;
+    int64_t n_fractional = 0;
+    int64_t first = -1;
+    for (int64_t row = 0; d->targets_fit && row < d->n_rows; row++) {
+        double value = lg_tensor_get_f64(target, row);
+        d->bad[row] = d->bad[row] || float_label_is_bad(d->batch, value);
+        if (value != floor(value)) {
+            first = first < 0 ? row : first;
+            n_fractional++;
+        }
+    }
+    const char *dtype = lg_dtype_name(target->dtype);
+    const char *text = lg_arena_printf(arena, "the class indices are %s, all whole numbers", dtype);
+    if (n_fractional > 0) {
+        text = lg_arena_printf(arena,
+                               "the class indices are %s and %" PRId64
+                               " have a fraction, the first is %g in row %" PRId64,
+                               dtype, n_fractional, lg_tensor_get_f64(target, first), first);
+    }
+    lg_fact_add(d, LG_CAUSE_FLOAT_TARGETS, text,
+                n_fractional > 0 ? "round or repair these labels, then cast them to int64"
+                                 : "cast the labels to int64");
+}
+
+// Whether the handed-over word is the bits of the meant floating-point label (or starts with them).
+static bool is_bits_of(const lg_tensor *meant, int64_t row, int64_t word) {
+    double value = lg_tensor_get_f64(meant, row);
+    if (meant->dtype == LG_FLOAT64) {
+        return memcmp(&value, &word, sizeof value) == 0;
+    }
+    if (meant->dtype == LG_FLOAT32) {
+        return lg_label_patterns(word, INT64_MAX, INT64_MIN) & LG_PATTERN_FLOAT32;
+    }
+    return false;
+}
+
+static void diagnose_float_handover(lg_diagnosis *d) {
+    const lg_tensor *meant = &d->batch->target;
+    const lg_tensor *given = &d->batch->device_target;
+    lg_arena *arena = &d->finding->arena;
+    int64_t n_cut = 0;
+    int64_t n_bits = 0;
+    for (int64_t row = 0; row < d->n_rows; row++) {
+        double value = lg_tensor_get_f64(meant, row);
+        int64_t word = lg_tensor_get_i64(given, row);
+        bool same = (double)word == trunc(value);
+        n_bits += !same && is_bits_of(meant, row, word);
+        n_cut += same && value != trunc(value);
+    }
+    d->misread = n_bits > 0;
+    for (int64_t row = 0; row < d->n_rows; row++) {
+        double value = lg_tensor_get_f64(meant, row);
+        bool cut = !d->misread && value != trunc(value);
+        d->bad[row] = d->bad[row] || cut || out_of_range(d->batch, lg_tensor_get_i64(given, row));
+    }
+    const char *dtype = lg_dtype_name(meant->dtype);
+    if (d->misread) {
+        lg_fact_add(d, LG_CAUSE_FLOAT_TARGETS,
+                    lg_arena_printf(arena, "the bits of %s labels are read as %s", dtype,
+                                    lg_dtype_name(given->dtype)),
+                    "convert the labels to int64 by value, not by view");
+    } else {
+        lg_fact_add(d, LG_CAUSE_FLOAT_TARGETS,
+                    lg_arena_printf(
+                        arena, "%s labels were cut down to integers: %" PRId64 " had a fraction",
+                        dtype, n_cut),
+                    "find out why labels have fractions; a cast hides it");
+    }
+}
+
+static void diagnose_int_handover(lg_diagnosis *d) {
+    const lg_tensor *meant = &d->batch->target;
+    const lg_tensor *given = &d->batch->device_target;
+    int64_t n_lost = 0;
+    int64_t n_other = 0;
+    for (int64_t row = 0; row < d->n_rows; row++) {
+        int64_t want = lg_tensor_get_i64(meant, row);
+        int64_t got = lg_tensor_get_i64(given, row);
+        if (want == got) {
+            continue;
+        }
+        bool lost = !lg_dtype_holds(given->dtype, want);
+        n_lost += lost;
+        n_other += !lost;
+        d->bad[row] = d->bad[row] || lost;
+    }
+    if (n_lost + n_other == 0) {
+        return;
+    }
+    d->misread = n_other > 0;
+    lg_arena *arena = &d->finding->arena;
+    const char *text =
+        lg_arena_printf(arena, "%" PRId64 " %s labels do not fit %s and became other classes",
+                        n_lost, lg_dtype_name(meant->dtype), lg_dtype_name(given->dtype));
+    if (n_lost == 0) {
+        text = lg_arena_printf(arena, "%s labels are read as %s: %" PRId64 " have another value",
+                               lg_dtype_name(meant->dtype), lg_dtype_name(given->dtype), n_other);
+    }
+    lg_fact_add(d, LG_CAUSE_TARGET_DTYPE, text,
+                "hand over the labels in the type the kernel reads: int64");
+}
+
+void lg_diagnose_handover(lg_diagnosis *d) {
+    const lg_batch *batch = d->batch;
+    bool floats = lg_dtype_is_float(batch->target.dtype);
+    bool other = lg_tensor_exists(&batch->device_target);
+    if (batch->target_is_probability || !lg_tensor_exists(&batch->target)) {
+        return;
+    }
+    if (floats && !other) {
+        diagnose_plain_floats(d);
+    } else if (floats && d->targets_fit) {
+        diagnose_float_handover(d);
+    } else if (other && d->targets_fit) {
+        diagnose_int_handover(d);
+    }
+}
+
+// Labels are weighed as handed over. Misread ones say nothing of their own: the misreading does.
+void lg_diagnose_label_rows(lg_diagnosis *d) {
+    const lg_batch *batch = d->batch;
+    if (!d->targets_fit || batch->target_is_probability) {
+        return;
+    }
+    const lg_tensor *given = lg_batch_device_target(batch);
+    bool floats = lg_dtype_is_float(given->dtype);
+    for (int64_t row = 0; !floats && row < d->n_rows; row++) {
+        d->bad[row] = d->bad[row] || out_of_range(batch, lg_tensor_get_i64(given, row));
+    }
+    d->has_table = lg_label_table_of_batch(batch, &d->table);
+    if (!d->has_table || d->misread) {
+        return;
+    }
+    d->n_explanations = lg_explain_labels(&d->table, d->explanations);
+    if (d->n_explanations == 0 && d->table.n_out > 0) {
+        lg_fact_add(d, LG_CAUSE_WRONG_HEAD_WIDTH, "the head has no output at all",
+                    "give the head one output a class");
+    }
+}

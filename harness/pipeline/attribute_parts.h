@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the attribution share: the diagnosis while it is being made.
+#ifndef LG_PIPELINE_ATTRIBUTE_PARTS_H
+#define LG_PIPELINE_ATTRIBUTE_PARTS_H
+
+#include "pipeline/attribute.h"
+#include "pipeline/evidence.h"
+#include "pipeline/hypotheses.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LG_MAX_FACTS = 6 };
+
+// Something that is so, whatever the labels' frequencies: a dtype, a shape, a NaN.
+typedef struct lg_fact {
+    lg_cause cause;
+    const char *evidence; // in the finding's arena
+    const char *advice;
+    bool doubtful; // the best reading, but the batch may be meant that way
+} lg_fact;
+
+typedef struct lg_diagnosis {
+    const lg_attribute_input *input;
+    const lg_batch *batch;
+    lg_finding *finding;
+    int64_t n_rows;
+    bool *bad;        // n_rows: rows the loss cannot take
+    bool targets_fit; // class indices, one a row, so that labels can be read by row
+    bool misread;     // the handed-over labels are another reading of the meant ones
+    int n_facts;
+    lg_fact facts[LG_MAX_FACTS];
+    lg_label_table table; // only when targets_fit
+    bool has_table;
+    int n_explanations;
+    lg_explanation explanations[LG_MAX_EXPLANATIONS];
+} lg_diagnosis;
+
+// Adds a fact unless its cause is there already.
+void lg_fact_add(lg_diagnosis *d, lg_cause cause, const char *evidence, const char *advice);
+
+// attribute_labels.c: how targets are handed over, and labels out of range.
+void lg_diagnose_handover(lg_diagnosis *d);
+void lg_diagnose_label_rows(lg_diagnosis *d);
+
+// attribute_values.c: inputs, probabilities, weights; shapes come from the host check.
+void lg_diagnose_values(lg_diagnosis *d);
+// What is worth a warning on a batch that is otherwise fine.
+void lg_diagnose_warnings(lg_diagnosis *d);
+
+// attribute_text.c: the line of evidence and of advice for one label cause.
+const char *lg_label_evidence_text(const lg_diagnosis *d, const lg_explanation *e, lg_cause cause);
+const char *lg_label_advice_text(const lg_diagnosis *d, const lg_explanation *e, lg_cause cause);
+
+// attribute_kernel.c: the kernel's own fault, from what was observed; LG_CAUSE_NONE when it kept
+// its promise. `*evidence` lives in the finding's arena.
+lg_cause lg_diagnose_kernel(const lg_diagnosis *d, const char **evidence, const char **advice);
+// On an invalid batch: did the guard let rows through that it promised to signal?
+lg_cause lg_diagnose_guard(const lg_diagnosis *d, const char **evidence);
+
+#endif
