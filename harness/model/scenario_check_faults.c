@@ -322,7 +322,9 @@ bool lg_scenario_check_faults(lg_scenario_reader *reader) {
     size_t before = reader->binder.diags->n_errors;
     for (int i = 0; i < reader->scenario->n_faults; i++) {
         const fault_check check = {reader, reader->scenario, &reader->scenario->faults[i], i};
-        check_fault(&check);
+        if (check.fault->kind != LG_CAUSE_NONE) {
+            check_fault(&check);
+        }
     }
     return reader->binder.diags->n_errors == before;
 }

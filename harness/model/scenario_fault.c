@@ -69,11 +69,12 @@ LG_CUSTOM(lg_read_faults) {
     bool ok = true;
     for (int i = 0; i < (int)value->n; i++) {
         const char *path = lg_arena_printf(binder->scratch, "faults.%d", i);
-        ok &= read_fault(binder, path, value->items[i], &scenario->faults[i]);
+        if (!read_fault(binder, path, value->items[i], &scenario->faults[i])) {
+            scenario->faults[i].kind = LG_CAUSE_NONE; // not looked at further
+            ok = false;
+        }
     }
     scenario->n_faults = (int)value->n;
-    if (ok) {
-        reader->failed &= ~(unsigned)LG_PART_FAULTS;
-    }
+    reader->failed &= ~(unsigned)LG_PART_FAULTS;
     return ok;
 }

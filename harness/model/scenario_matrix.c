@@ -56,7 +56,7 @@ bool lg_matrix_read(lg_binder *binder, lg_matrix *matrix) {
     return ok;
 }
 
-static const lg_yaml_node *choice(const lg_matrix *matrix, int64_t point, int axis) {
+static lg_yaml_node *choice(const lg_matrix *matrix, int64_t point, int axis) {
     for (int i = matrix->n_axes - 1; i > axis; i--) {
         point /= matrix->axes[i].values->n;
     }
@@ -159,10 +159,13 @@ static lg_yaml_node *with_value(lg_binder *binder, const lg_axis *axis, const ch
 lg_yaml_node *lg_matrix_apply(lg_binder *binder, const lg_matrix *matrix, int64_t point,
                               lg_arena *arena) {
     lg_yaml_node *root = binder->doc->root;
-    for (int i = 0; i < matrix->n_axes && root; i++) {
+    bool fits = true;
+    for (int i = 0; i < matrix->n_axes; i++) {
         const lg_axis *axis = &matrix->axes[i];
-        root = with_value(binder, axis, axis->key->text, root,
-                          (lg_yaml_node *)choice(matrix, point, i), arena);
+        lg_yaml_node *with =
+            with_value(binder, axis, axis->key->text, root, choice(matrix, point, i), arena);
+        fits = fits && with;
+        root = with ? with : root; // the other axes are looked at too
     }
-    return root;
+    return fits ? root : NULL;
 }

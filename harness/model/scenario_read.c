@@ -82,10 +82,27 @@ static void collect(collected *all, const lg_diags *fresh, const char *point) {
     }
 }
 
-static void report(const collected *all, bool has_matrix, lg_diags *diags) {
+// In the order of the file; the errors of one place keep the order they were found in.
+static size_t next_error(const collected *all, bool *done) {
+    size_t next = all->n;
     for (size_t i = 0; i < all->n; i++) {
-        const lg_diag *diag = &all->kept.items[i];
-        const point_error *error = &all->errors[i];
+        const lg_diag *a = &all->kept.items[i];
+        const lg_diag *b = next < all->n ? &all->kept.items[next] : a;
+        bool before = a->line < b->line || (a->line == b->line && a->column < b->column);
+        if (!done[i] && (next == all->n || before)) {
+            next = i;
+        }
+    }
+    done[next] = true;
+    return next;
+}
+
+static void report(const collected *all, bool has_matrix, lg_diags *diags) {
+    bool done[MAX_DISTINCT_ERRORS + 1] = {false};
+    for (size_t i = 0; i < all->n; i++) {
+        size_t next = next_error(all, done);
+        const lg_diag *diag = &all->kept.items[next];
+        const point_error *error = &all->errors[next];
         lg_str where = {0};
         if (has_matrix && error->n_points < all->points_read) {
             lg_str_printf(&where, " (at point %s", error->first_point);

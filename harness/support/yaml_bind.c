@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/yaml_bind.h"
 
+#include <float.h>
 #include <string.h>
 
 static const char *dotted(lg_binder *binder, const lg_field_table *table, const char *key) {
@@ -106,6 +107,14 @@ static bool bind_f64(lg_binder *binder, lg_yaml_node *node, const char *what, co
     double read;
     if (!lg_bind_real(binder, node, what, &read)) {
         return false;
+    }
+    if (!(read >= field->low && read <= field->high) && field->high == DBL_MAX) {
+        return field->low == -DBL_MAX
+                   ? lg_yaml_error(binder->doc, node, binder->diags, "%s is %s; it must be finite",
+                                   what, node->text)
+                   : lg_yaml_error(binder->doc, node, binder->diags,
+                                   "%s is %s; it must be at least %g and finite", what, node->text,
+                                   field->low);
     }
     if (!(read >= field->low && read <= field->high)) {
         return lg_yaml_error(binder->doc, node, binder->diags,

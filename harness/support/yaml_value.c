@@ -9,7 +9,11 @@
 static const char *const kind_names[] = {"a single value", "a list", "a mapping"};
 
 const char *lg_bind_hint(lg_binder *binder, const char *word, const char *const *names, size_t n) {
-    const char *near = strlen(word) < 100 ? lg_nearest(word, names, n) : NULL;
+    size_t length = strlen(word);
+    const char *near = length < 100 ? lg_nearest(word, names, n) : NULL;
+    for (size_t i = 0; !near && length >= 4 && i < n; i++) {
+        near = strncmp(word, names[i], length) == 0 ? names[i] : NULL; // its beginning
+    }
     return near ? lg_arena_printf(binder->scratch, "; did you mean '%s'?", near) : "";
 }
 
@@ -96,6 +100,10 @@ bool lg_bind_i64(lg_binder *binder, lg_yaml_node *node, const char *what, int64_
 bool lg_bind_u64(lg_binder *binder, lg_yaml_node *node, const char *what, uint64_t *value) {
     if (!want_number(binder, node, what, "an integer from 0")) {
         return false;
+    }
+    if (!lg_parse_u64(node->text, value) && *node->text == '-') {
+        return lg_yaml_error(binder->doc, node, binder->diags, "%s is %.60s; it must be at least 0",
+                             what, node->text);
     }
     if (!lg_parse_u64(node->text, value)) {
         return lg_yaml_error(binder->doc, node, binder->diags,
