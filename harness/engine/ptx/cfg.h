@@ -3,8 +3,8 @@
 //
 // The post-dominator tree comes from Lengauer and Tarjan's algorithm with path compression
 // (A fast algorithm for finding dominators in a flowgraph, 1979) on the reversed graph:
-// O(edges · log blocks) for any input. Blocks from which no exit can be reached (endless loops) get an
-// edge to the exit from the last of them in the text.
+// O(edges · log blocks) for any input. Blocks from which no exit can be reached (endless loops) get
+// an edge to the exit from the last of them in the text.
 #ifndef LG_ENGINE_PTX_CFG_H
 #define LG_ENGINE_PTX_CFG_H
 

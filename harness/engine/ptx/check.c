@@ -22,8 +22,8 @@ bool lg_ptx_type_fits(lg_ptx_type have, lg_ptx_type want, bool relaxed) {
     return relaxed ? have_bytes >= want_bytes : have_bytes == want_bytes;
 }
 
-const char *lg_ptx_describe(const lg_ptx_parser *parser, const lg_ptx_operand *operand, char *buffer,
-                            size_t n) {
+const char *lg_ptx_describe(const lg_ptx_parser *parser, const lg_ptx_operand *operand,
+                            char *buffer, size_t n) {
     switch (operand->kind) {
     case LG_OPERAND_REG: {
         const lg_ptx_reg *reg = &parser->regs.items[operand->reg];
@@ -245,9 +245,8 @@ static bool check_memory(lg_ptx_parser *parser, lg_ptx_insn *insn, lg_ptx_operan
     if (space == LG_SPACE_GENERIC) {
         insn->mods.space = symbol->space;
     } else if (space != symbol->space) {
-        return lg_ptx_fail(parser, at.line, at.column,
-                           "'%s': '%.60s' is in .%s, not in .%s memory", insn->text, symbol->name,
-                           space_name(symbol->space), space_name(space));
+        return lg_ptx_fail(parser, at.line, at.column, "'%s': '%.60s' is in .%s, not in .%s memory",
+                           insn->text, symbol->name, space_name(symbol->space), space_name(space));
     }
     return true;
 }

@@ -48,12 +48,12 @@ static bool check_mov_address(lg_ptx_parser *parser, const lg_ptx_insn *insn,
     uint32_t bytes = lg_ptx_type_bytes(insn->types[0]);
     bool small = false; // spaces whose addresses fit 32 bits
     if (source->kind == LG_OPERAND_SYMBOL) {
-        lg_ptx_space space = source->symbol_is_local
-                                 ? parser->locals.items[source->symbol].space
-                                 : parser->symbols.items[source->symbol].space;
+        lg_ptx_space space = source->symbol_is_local ? parser->locals.items[source->symbol].space
+                                                     : parser->symbols.items[source->symbol].space;
         small = space != LG_SPACE_GLOBAL && space != LG_SPACE_CONST;
     }
-    if ((class == LG_CLASS_INT || class == LG_CLASS_BITS) && (bytes == 8 || (small && bytes == 4))) {
+    if ((class == LG_CLASS_INT || class == LG_CLASS_BITS) &&
+        (bytes == 8 || (small && bytes == 4))) {
         return true;
     }
     return fail_mov(parser, insn, source, line, column);

@@ -21,8 +21,8 @@ static void dump_header(const lg_ptx_function *function, lg_str *out) {
     lg_str_add(out, "\n");
 }
 
-// The statement as the text has it, from its mnemonic to the ';', blanks made single. Calls of nvcc are
-// spread over lines.
+// The statement as the text has it, from its mnemonic to the ';', blanks made single. Calls of nvcc
+// are spread over lines.
 static void dump_text(const lg_ptx_module *module, const lg_ptx_insn *insn, lg_str *out) {
     enum { MAX_LINES = 64 };
     int n_left = insn->line >= 1 ? module->n_lines - insn->line + 1 : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches the modifiers of a mnemonic against the rows of forms.def, and reads the operands that the
-// row asks for. Runs once for each different mnemonic of a module, so it may read the rows as text.
+// Matches the modifiers of a mnemonic against the rows of forms.def, and reads the operands that
+// the row asks for. Runs once for each different mnemonic of a module, so it may read the rows as
+// text.
 #include "engine/ptx/mnemonic.h"
 #include "engine/ptx/types.h"
 
@@ -115,8 +116,7 @@ static const char *explain(lg_arena *arena, const lg_ptx_mnemonic *mnemonic,
     const char *op = lg_ptx_op_name(mnemonic->op);
     const char *extra = nearest->extra >= 0 ? words->text[nearest->extra] : NULL;
     if (nearest->missing) {
-        const char *wanted =
-            lg_arena_strndup(arena, nearest->missing, nearest->missing_n);
+        const char *wanted = lg_arena_strndup(arena, nearest->missing, nearest->missing_n);
         const char *what = nearest->missing_type ? "a type out of " : "one of ";
         const char *single = strchr(wanted, '|') ? what : "";
         if (extra && nearest->missing_type == words->is_type[nearest->extra]) {

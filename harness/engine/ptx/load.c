@@ -9,7 +9,7 @@
 #include <string.h>
 
 // Larger texts are refused before they are read: line numbers and indices are 32 bits wide.
-#define MAX_TEXT_BYTES ((size_t)1 << 30)
+#define MAX_TEXT_BYTES ((size_t)256 << 20)
 
 static bool parse_version(lg_ptx_parser *parser) {
     lg_ptx_advance(parser);
@@ -58,8 +58,8 @@ static bool parse_address_size(lg_ptx_parser *parser) {
     if (!lg_ptx_parse_int(parser, &size)) {
         return false;
     }
-    return size == 64 || lg_ptx_fail(parser, at.line, at.column,
-                                     "only .address_size 64 is supported");
+    return size == 64 ||
+           lg_ptx_fail(parser, at.line, at.column, "only .address_size 64 is supported");
 }
 
 static bool skip_section(lg_ptx_parser *parser) {
@@ -124,12 +124,18 @@ static bool parse_directive(lg_ptx_parser *parser) {
         const char *text;
         bool (*parse)(lg_ptx_parser *parser);
     } directives[] = {
-        {".version", parse_version}, {".target", parse_target},
-        {".address_size", parse_address_size}, {".section", skip_section},
-        {".alias", parse_alias},     {".extern", parse_linkage},
-        {".visible", parse_linkage}, {".weak", parse_linkage},
-        {".common", parse_linkage},  {".file", lg_ptx_parse_file},
-        {".loc", lg_ptx_parse_loc},  {".reg", lg_ptx_parse_reg},
+        {".version", parse_version},
+        {".target", parse_target},
+        {".address_size", parse_address_size},
+        {".section", skip_section},
+        {".alias", parse_alias},
+        {".extern", parse_linkage},
+        {".visible", parse_linkage},
+        {".weak", parse_linkage},
+        {".common", parse_linkage},
+        {".file", lg_ptx_parse_file},
+        {".loc", lg_ptx_parse_loc},
+        {".reg", lg_ptx_parse_reg},
     };
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
         if (lg_ptx_is_dot(parser, directives[i].text)) {
@@ -310,7 +316,8 @@ lg_ptx_module *lg_ptx_load(const char *name, const char *text, size_t n, lg_diag
     module->n_files = (int)parser->files.n;
     module->files = keep(arena, parser->files.items, parser->files.n, sizeof *module->files);
     module->n_symbols = (int)parser->symbols.n;
-    module->symbols = keep(arena, parser->symbols.items, parser->symbols.n, sizeof *module->symbols);
+    module->symbols =
+        keep(arena, parser->symbols.items, parser->symbols.n, sizeof *module->symbols);
     module->n_functions = (int)parser->functions.n;
     module->functions =
         keep(arena, parser->functions.items, parser->functions.n, sizeof *module->functions);

@@ -43,7 +43,10 @@ static const modifier modifiers[] = {
 #include "engine/ptx/modifiers.def"
 #undef LG_PTX_MODIFIER
 };
-enum { N_MODIFIERS = sizeof modifiers / sizeof *modifiers };
+enum {
+    N_MODIFIERS = sizeof modifiers / sizeof *modifiers,
+    MAX_GUESS = 24, // longer words are no misspelling
+};
 
 static const char *const op_names[] = {
     NULL,
@@ -135,6 +138,9 @@ static void apply(lg_ptx_mnemonic *mnemonic, const modifier *entry) {
 }
 
 static const char *suggest_op(lg_arena *arena, const char *word) {
+    if (strlen(word) > MAX_GUESS) {
+        return "";
+    }
     const char *nearest = lg_nearest(word, op_names + 1, LG_N_OPS - 1);
     return nearest ? lg_arena_printf(arena, "; did you mean '%s'?", nearest) : "";
 }
@@ -148,7 +154,8 @@ static const char *suggest_modifier(lg_arena *arena, const char *word) {
     for (int type = 1; type < LG_PTX_N_TYPES; type++) {
         names[n++] = lg_ptx_type_name((lg_ptx_type)type);
     }
-    const char *nearest = strlen(word) > 1 ? lg_nearest(word, names, n) : NULL;
+    const char *nearest =
+        strlen(word) > 1 && strlen(word) <= MAX_GUESS ? lg_nearest(word, names, n) : NULL;
     return nearest ? lg_arena_printf(arena, "; did you mean '.%s'?", nearest) : "";
 }
 
@@ -169,9 +176,8 @@ static void read_word(lg_arena *arena, lg_ptx_mnemonic *mnemonic, const char *wo
         mnemonic->problem = lg_arena_printf(arena, "'.%s' of '%s' is not supported", word, op_word);
         return;
     } else {
-        mnemonic->problem =
-            lg_arena_printf(arena, "unknown modifier '.%s' of '%s'%s", word, op_word,
-                            suggest_modifier(arena, word));
+        mnemonic->problem = lg_arena_printf(arena, "unknown modifier '.%s' of '%s'%s", word,
+                                            op_word, suggest_modifier(arena, word));
         return;
     }
     words->text[words->n] = word;

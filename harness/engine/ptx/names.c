@@ -62,9 +62,8 @@ lg_ptx_name *lg_ptx_intern(lg_ptx_parser *parser, const char *text, size_t n) {
         grow(names);
     }
     name = lg_arena_alloc(&parser->scratch, sizeof *name);
-    *name = (lg_ptx_name){.text = lg_arena_strndup(parser->arena, text, n),
-                          .n = (uint32_t)n,
-                          .hash = hash};
+    *name = (lg_ptx_name){
+        .text = lg_arena_strndup(parser->arena, text, n), .n = (uint32_t)n, .hash = hash};
     lg_ptx_name **head = &names->buckets[hash & (names->n_buckets - 1)];
     name->chain = *head;
     *head = name;
@@ -99,8 +98,8 @@ static lg_ptx_range *find_range(lg_ptx_parser *parser, const lg_ptx_name *name, 
 }
 
 // The binding is made in the scope of `depth`, which may lie outside the current one.
-static lg_ptx_binding *push_binding(lg_ptx_parser *parser, lg_ptx_name *name,
-                                    lg_ptx_bind_kind kind, int32_t index, int depth) {
+static lg_ptx_binding *push_binding(lg_ptx_parser *parser, lg_ptx_name *name, lg_ptx_bind_kind kind,
+                                    int32_t index, int depth) {
     lg_ptx_binding *binding = lg_arena_alloc(&parser->scratch, sizeof *binding);
     lg_ptx_binding **at = &name->binding;
     while (*at && (*at)->depth > depth) {
@@ -123,8 +122,7 @@ bool lg_ptx_bind(lg_ptx_parser *parser, lg_ptx_name *name, lg_ptx_bind_kind kind
         return lg_ptx_fail(parser, at->line, at->column, "'%s' is already declared on line %d",
                            name->text, name->binding->line);
     }
-    if (parser->ranges_at[parser->depth] > 0 &&
-        find_range(parser, name, parser->depth - 1)) {
+    if (parser->ranges_at[parser->depth] > 0 && find_range(parser, name, parser->depth - 1)) {
         return lg_ptx_fail(parser, at->line, at->column,
                            "'%s' is already a register of a range of this scope", name->text);
     }

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+enum { MAX_MESSAGE = 400 };
+
 static void stop(lg_ptx_parser *parser) {
     parser->stopped = true;
     parser->lexer.at = parser->lexer.end;
@@ -21,10 +23,12 @@ bool lg_ptx_fail(lg_ptx_parser *parser, int line, int column, const char *format
     if (source && strnlen(source, LG_PTX_MAX_SHOWN_LINE + 1) > LG_PTX_MAX_SHOWN_LINE) {
         source = NULL;
     }
+    char message[MAX_MESSAGE]; // a name may be as long as the file
     va_list args;
     va_start(args, format);
-    lg_diags_vadd(parser->diags, LG_ERROR, loc, source, format, args);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    lg_diags_add(parser->diags, LG_ERROR, loc, source, "%s", message);
     if (parser->diags->n_errors - parser->first_error >= LG_PTX_MAX_ERRORS) {
         lg_diags_add(parser->diags, LG_ERROR, (lg_loc){.file = module->name}, NULL,
                      "%d errors; the rest of the file was not read", LG_PTX_MAX_ERRORS);
@@ -36,7 +40,7 @@ bool lg_ptx_fail(lg_ptx_parser *parser, int line, int column, const char *format
 bool lg_ptx_fail_here(lg_ptx_parser *parser, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    char message[256];
+    char message[MAX_MESSAGE];
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     return lg_ptx_fail(parser, parser->tok.line, parser->tok.column, "%s", message);

@@ -99,8 +99,7 @@ static bool resolve(lg_ptx_parser *parser, const lg_ptx_fixup *fixup) {
     if (fixup->insn >= 0) {
         operand = &parser->insns.items[fixup->insn].operands[fixup->operand];
     }
-    bool wants_table =
-        fixup->insn >= 0 && parser->insns.items[fixup->insn].op == LG_OP_BRX;
+    bool wants_table = fixup->insn >= 0 && parser->insns.items[fixup->insn].op == LG_OP_BRX;
     if (!binding || binding->kind != (wants_table ? LG_BIND_TARGETS : LG_BIND_LABEL)) {
         return false;
     }

@@ -66,7 +66,8 @@ static bool skip_attribute(lg_ptx_parser *parser) {
     return true;
 }
 
-// [.attribute(…)] [.align n] [.v2|.v4] .type, and .ptr [.space] [.align n] behind a parameter's type.
+// [.attribute(…)] [.align n] [.v2|.v4] .type, and .ptr [.space] [.align n] behind a parameter's
+// type.
 static bool parse_qualifiers(lg_ptx_parser *parser, declaration *out) {
     for (;;) {
         if (lg_ptx_accept_dot(parser, ".align")) {
@@ -232,7 +233,8 @@ static bool parse_declarator(lg_ptx_parser *parser, const declaration *decl, boo
     }
     if (lg_ptx_is_punct(parser, '=')) {
         if (decl->space != LG_SPACE_GLOBAL && decl->space != LG_SPACE_CONST) {
-            return lg_ptx_fail_here(parser, "only .global and .const variables take initial values");
+            return lg_ptx_fail_here(parser,
+                                    "only .global and .const variables take initial values");
         }
         lg_ptx_advance(parser);
         shape.dims[0] = shape.n ? shape.dims[0] : 1;

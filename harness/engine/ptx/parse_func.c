@@ -41,8 +41,8 @@ static bool parse_params(lg_ptx_parser *parser, int *n) {
         ++*n;
         lg_ptx_name *name = lg_ptx_intern(parser, at.start, at.n);
         bool unnamed = name->n == 1 && name->text[0] == '_';
-        if (!unnamed && !lg_ptx_bind(parser, name, LG_BIND_LOCAL,
-                                     (int32_t)parser->locals.n - 1, 0, &at)) {
+        if (!unnamed &&
+            !lg_ptx_bind(parser, name, LG_BIND_LOCAL, (int32_t)parser->locals.n - 1, 0, &at)) {
             return false;
         }
         if (!lg_ptx_accept(parser, ',') && !lg_ptx_is_punct(parser, ')')) {
@@ -98,8 +98,8 @@ static bool skip_pragma(lg_ptx_parser *parser) {
 
 static bool parse_directives(lg_ptx_parser *parser) {
     static const char *const numbered[] = {
-        ".minnctapersm",   ".maxnctapersm",        ".maxnreg",
-        ".reqnctapercluster", ".maxclusterrank",   ".abi_preserve",
+        ".minnctapersm",         ".maxnctapersm",   ".maxnreg",
+        ".reqnctapercluster",    ".maxclusterrank", ".abi_preserve",
         ".abi_preserve_control",
     };
     static const char *const plain[] = {".noreturn", ".explicitcluster", ".blocksareclusters"};
@@ -167,8 +167,8 @@ static bool same_signature(const lg_ptx_function *a, const lg_ptx_function *b) {
 // The function's index, with its signature stored, so that its body can call it.
 static int32_t declare(lg_ptx_parser *parser, const lg_token *at, bool has_body) {
     lg_ptx_function *function = &parser->function;
-    function->symbols = copy(parser->arena, parser->locals.items, parser->locals.n,
-                             sizeof *parser->locals.items);
+    function->symbols =
+        copy(parser->arena, parser->locals.items, parser->locals.n, sizeof *parser->locals.items);
     function->n_symbols = (int)parser->locals.n;
     lg_ptx_name *name = lg_ptx_intern(parser, at->start, at->n);
     function->name = name->text;
@@ -197,8 +197,7 @@ static int32_t declare(lg_ptx_parser *parser, const lg_token *at, bool has_body)
     const lg_ptx_function *before = &parser->functions.items[binding->index];
     if (!same_signature(before, function)) {
         lg_ptx_fail(parser, at->line, at->column,
-                    "'%s' is declared with other parameters on line %d", name->text,
-                    before->line);
+                    "'%s' is declared with other parameters on line %d", name->text, before->line);
         return -1;
     }
     if (has_body && parser->has_body.items[binding->index]) {
@@ -212,8 +211,7 @@ static int32_t declare(lg_ptx_parser *parser, const lg_token *at, bool has_body)
 
 // Every function ends in an instruction that does not fall through.
 static void add_last_return(lg_ptx_parser *parser, int line, int column) {
-    const lg_ptx_insn *last =
-        parser->insns.n ? &parser->insns.items[parser->insns.n - 1] : NULL;
+    const lg_ptx_insn *last = parser->insns.n ? &parser->insns.items[parser->insns.n - 1] : NULL;
     bool ends = last && last->guard < 0 &&
                 (last->op == LG_OP_RET || last->op == LG_OP_EXIT || last->op == LG_OP_BRA ||
                  last->op == LG_OP_BRX);

@@ -96,8 +96,8 @@ static bool parse_number(lg_ptx_parser *parser, init_state *init) {
     return put(parser, init, bits);
 }
 
-static void push_reloc(init_state *init, struct lg_ptx_reloc reloc,
-                       lg_ptx_name *name, const lg_token *at) {
+static void push_reloc(init_state *init, struct lg_ptx_reloc reloc, lg_ptx_name *name,
+                       const lg_token *at) {
     lg_ptx_pending_reloc pending = {.name = name, .line = at->line, .column = at->column};
     LG_PTX_PUSH(init->relocs, reloc);
     LG_PTX_PUSH(init->names, pending);
@@ -154,9 +154,9 @@ static bool parse_part(lg_ptx_parser *parser, init_state *init, const lg_token *
         !lg_ptx_expect(parser, ')')) {
         return false;
     }
-    bool continues = init->n_parts == 0 ||
-                     (name == init->part_name && reloc.addend == init->part.addend &&
-                      reloc.generic == init->part.generic);
+    bool continues =
+        init->n_parts == 0 || (name == init->part_name && reloc.addend == init->part.addend &&
+                               reloc.generic == init->part.generic);
     if (init->unit != 1 || !continues || mask != (uint64_t)0xff << 8 * init->n_parts) {
         return lg_ptx_fail(parser, at->line, at->column,
                            "only whole addresses, byte by byte from the lowest, are supported");
@@ -211,8 +211,8 @@ static bool unfinished_part(lg_ptx_parser *parser, const init_state *init) {
 
 static bool parse_element(lg_ptx_parser *parser, init_state *init) {
     const lg_token at = parser->tok;
-    bool is_mask = at.kind == LG_TOKEN_INT && parser->next.kind == LG_TOKEN_PUNCT &&
-                   parser->next.punct == '(';
+    bool is_mask =
+        at.kind == LG_TOKEN_INT && parser->next.kind == LG_TOKEN_PUNCT && parser->next.punct == '(';
     if (is_mask) {
         lg_ptx_advance(parser);
         return parse_part(parser, init, &at, at.bits);
@@ -281,8 +281,7 @@ static bool finish(lg_ptx_parser *parser, init_state *init, bool open) {
     parser->init_bytes += init->data.n;
     symbol->n_relocs = (int)init->relocs.n;
     if (init->relocs.n) {
-        symbol->relocs =
-            lg_arena_array(parser->arena, init->relocs.n, sizeof *init->relocs.items);
+        symbol->relocs = lg_arena_array(parser->arena, init->relocs.n, sizeof *init->relocs.items);
         memcpy(symbol->relocs, init->relocs.items, init->relocs.n * sizeof *init->relocs.items);
     }
     for (size_t i = 0; i < init->relocs.n; i++) {
@@ -296,10 +295,10 @@ bool lg_ptx_parse_initialiser(lg_ptx_parser *parser, lg_ptx_symbol *symbol, cons
                               int n_dims) {
     bool open = symbol->bytes == 0;
     init_state init = {.symbol = symbol,
-                 .dims = dims,
-                 .n_dims = n_dims,
-                 .unit = lg_ptx_type_bytes(symbol->type),
-                 .total = open ? UINT64_MAX : symbol->bytes};
+                       .dims = dims,
+                       .n_dims = n_dims,
+                       .unit = lg_ptx_type_bytes(symbol->type),
+                       .total = open ? UINT64_MAX : symbol->bytes};
     bool ok = false;
     if (init.unit > 8) {
         lg_ptx_fail_here(parser, "initial values of type .%s are not supported",

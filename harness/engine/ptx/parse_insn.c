@@ -16,8 +16,9 @@ static bool parse_guard(lg_ptx_parser *parser, lg_ptx_insn *insn) {
     const lg_ptx_binding *binding = lg_ptx_lookup(parser, name);
     if (!binding || binding->kind != LG_BIND_REG ||
         parser->regs.items[binding->index].type != LG_PTX_PRED) {
-        return lg_ptx_fail_here(parser, binding ? "'%s' is not a predicate register"
-                                                : "unknown predicate register '%s'",
+        return lg_ptx_fail_here(parser,
+                                binding ? "'%s' is not a predicate register"
+                                        : "unknown predicate register '%s'",
                                 name->text);
     }
     insn->guard = binding->index;

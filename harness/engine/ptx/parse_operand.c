@@ -128,8 +128,9 @@ static bool parse_memory(lg_ptx_parser *parser, lg_ptx_operand *out) {
         }
         bool is_base = out->kind == LG_OPERAND_REG || out->kind == LG_OPERAND_SYMBOL;
         if (!is_base) {
-            return lg_ptx_fail(parser, at.line, at.column, "an address needs a register, a variable "
-                                                           "or a number");
+            return lg_ptx_fail(parser, at.line, at.column,
+                               "an address needs a register, a variable "
+                               "or a number");
         }
         if (out->kind == LG_OPERAND_REG && !parse_offset(parser, &out->offset)) {
             return false;

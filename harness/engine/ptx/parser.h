@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser's state, shared by parse_*.c and check*.c. Private to engine/ptx.
 //
-// One pass over the text. A name resolves through its stack of bindings, so that lookups do not depend on
-// how deep scopes nest; labels, which may be used before they stand, wait in a list until their scope ends.
-// Each instruction is checked as soon as it is read, while the columns of its operands are known.
+// One pass over the text. A name resolves through its stack of bindings, so that lookups do not
+// depend on how deep scopes nest; labels, which may be used before they stand, wait in a list until
+// their scope ends. Each instruction is checked as soon as it is read, while the columns of its
+// operands are known.
 #ifndef LG_ENGINE_PTX_PARSER_H
 #define LG_ENGINE_PTX_PARSER_H
 
@@ -14,17 +15,17 @@
 #include "support/error.h"
 
 enum {
-    LG_PTX_MAX_ERRORS = 1000,         // of one module; then the parser stops and says so
-    LG_PTX_MAX_DEPTH = 64,            // of { } scopes, ( ) expressions and { } initialisers
-    LG_PTX_MAX_REG_RANGE = 1 << 20,   // %r<n>
-    LG_PTX_MAX_FILE_INDEX = 1 << 16,  // .file n
-    LG_PTX_MAX_LIST = 4096,           // elements of an operand list, call arguments
-    LG_PTX_MAX_TARGETS = 1 << 20,     // branch targets of all brx.idx of a function
-    LG_PTX_MAX_PARAM_BYTES = 32764,   // of one function, as ptxas has it for sm_70 and later
+    LG_PTX_MAX_ERRORS = 1000,        // of one module; then the parser stops and says so
+    LG_PTX_MAX_DEPTH = 64,           // of { } scopes, ( ) expressions and { } initialisers
+    LG_PTX_MAX_REG_RANGE = 1 << 20,  // %r<n>
+    LG_PTX_MAX_FILE_INDEX = 1 << 16, // .file n
+    LG_PTX_MAX_LIST = 4096,          // elements of an operand list, call arguments
+    LG_PTX_MAX_TARGETS = 1 << 20,    // branch targets of all brx.idx of a function
+    LG_PTX_MAX_PARAM_BYTES = 32764,  // of one function, as ptxas has it for sm_70 and later
     LG_PTX_MAX_SHARED_BYTES = 228 * 1024,
     LG_PTX_MAX_LOCAL_BYTES = 512 * 1024,
     LG_PTX_MAX_ALIGN = 4096,
-    LG_PTX_MAX_SHOWN_LINE = 400,      // longer lines are not copied into diagnostics
+    LG_PTX_MAX_SHOWN_LINE = 400, // longer lines are not copied into diagnostics
 };
 // Initialised data of one module, all variables together.
 #define LG_PTX_MAX_INIT_BYTES ((uint64_t)256 << 20)
@@ -68,9 +69,9 @@ struct lg_ptx_name {
     const char *text;
     uint32_t n;
     uint32_t hash;
-    lg_ptx_binding *binding;     // innermost
-    lg_ptx_range *range;         // innermost with this prefix
-    lg_ptx_mnemonic *mnemonic;   // of this text as an instruction
+    lg_ptx_binding *binding;   // innermost
+    lg_ptx_range *range;       // innermost with this prefix
+    lg_ptx_mnemonic *mnemonic; // of this text as an instruction
     lg_ptx_name *chain;
 };
 
@@ -82,9 +83,9 @@ typedef struct lg_ptx_names {
 // A place that wants a label (or a table of labels) once its scope has ended.
 typedef struct lg_ptx_fixup {
     lg_ptx_name *name;
-    int32_t insn;             // operand of this instruction, or -1:
+    int32_t insn; // operand of this instruction, or -1:
     int32_t operand;
-    lg_ptx_operand *element;  // element of a .branchtargets table
+    lg_ptx_operand *element; // element of a .branchtargets table
     int line, column;
 } lg_ptx_fixup;
 
@@ -134,8 +135,8 @@ typedef struct lg_ptx_parser {
     lg_token next; // one ahead
     int last_line; // of the token before tok
     lg_ptx_module *module;
-    lg_arena *arena;    // the module's
-    lg_arena scratch;   // freed when the parse ends
+    lg_arena *arena;  // the module's
+    lg_arena scratch; // freed when the parse ends
     lg_diags *diags;
     size_t first_error; // errors in diags before this parse
     bool stopped;       // too many errors
@@ -165,9 +166,9 @@ typedef struct lg_ptx_parser {
     LG_PTX_VEC(lg_ptx_targets) targets;
     LG_PTX_VEC(lg_ptx_signature) protos;
     lg_ptx_srcmap srcmap;
-    size_t n_targets;   // branch targets of all brx.idx
-    int32_t last_label; // instruction index of the last label
-    int32_t src; // of the next instruction
+    size_t n_targets;       // branch targets of all brx.idx
+    int32_t last_label;     // instruction index of the last label
+    int32_t src;            // of the next instruction
     uint64_t call_param_at; // end of the call-sequence variables of the open scopes
 } lg_ptx_parser;
 
@@ -236,8 +237,8 @@ void lg_ptx_function_reset(lg_ptx_parser *parser);
 // parse_body.c
 // From behind '{' to behind the matching '}', which `end` gets.
 void lg_ptx_parse_body(lg_ptx_parser *parser, lg_token *end);
-// Fills in labels that the fixups from `first` wait for; the others wait on for an outer scope, and are
-// errors in the function's own.
+// Fills in labels that the fixups from `first` wait for; the others wait on for an outer scope, and
+// are errors in the function's own.
 void lg_ptx_resolve_labels(lg_ptx_parser *parser, size_t first);
 
 // parse_insn.c, parse_operand.c
@@ -248,8 +249,8 @@ typedef struct lg_ptx_operand_places {
 bool lg_ptx_parse_insn(lg_ptx_parser *parser);
 bool lg_ptx_parse_operand(lg_ptx_parser *parser, lg_ptx_operand *out);
 
-// check*.c: false after reporting. check_insn may drop a trailing cache-policy operand, converts float
-// literals to the type of the instruction, and fills in the space of a variable's address.
+// check*.c: false after reporting. check_insn may drop a trailing cache-policy operand, converts
+// float literals to the type of the instruction, and fills in the space of a variable's address.
 bool lg_ptx_check_insn(lg_ptx_parser *parser, lg_ptx_insn *insn, lg_ptx_operand *operands,
                        const lg_ptx_mnemonic *mnemonic, const lg_ptx_operand_places *places);
 bool lg_ptx_check_call(lg_ptx_parser *parser, lg_ptx_insn *insn, lg_ptx_operand *operands,
@@ -262,8 +263,8 @@ bool lg_ptx_check_source(lg_ptx_parser *parser, const lg_ptx_insn *insn, lg_ptx_
 // Whether a register of `have` may stand where `want` is meant; relaxed: ld, st, cvt.
 bool lg_ptx_type_fits(lg_ptx_type have, lg_ptx_type want, bool relaxed);
 // The type of a register, immediate … for messages: ".f32 register".
-const char *lg_ptx_describe(const lg_ptx_parser *parser, const lg_ptx_operand *operand, char *buffer,
-                            size_t n);
+const char *lg_ptx_describe(const lg_ptx_parser *parser, const lg_ptx_operand *operand,
+                            char *buffer, size_t n);
 
 // srcmap.c
 bool lg_ptx_parse_loc(lg_ptx_parser *parser);  // at .loc

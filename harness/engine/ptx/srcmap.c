@@ -136,8 +136,7 @@ bool lg_ptx_parse_file(lg_ptx_parser *parser) {
     while (parser->files.n <= index.bits) {
         LG_PTX_PUSH(parser->files, NULL);
     }
-    parser->files.items[index.bits] =
-        lg_ptx_intern(parser, parser->tok.start, parser->tok.n)->text;
+    parser->files.items[index.bits] = lg_ptx_intern(parser, parser->tok.start, parser->tok.n)->text;
     lg_ptx_advance(parser);
     int64_t number; // time stamp and size
     while (lg_ptx_accept(parser, ',')) {

@@ -6,10 +6,9 @@
 static const struct {
     const char *name;
     uint32_t bytes;
-} types[] = {
-    {"", 0},
+} types[] = {{"", 0},
 #define LG_PTX_TYPE(id, suffix, bytes) {suffix, bytes},
-    LG_PTX_TYPES(LG_PTX_TYPE)
+             LG_PTX_TYPES(LG_PTX_TYPE)
 #undef LG_PTX_TYPE
 };
 
