@@ -68,7 +68,7 @@ class="{{ cell.class }}" href="#{{ cell.anchor }}" title="{{ cell.title }}">{{ c
 {% endfor %}<dt>replay</dt><dd><code>{{ case.repro }}</code></dd>
 </dl>
 {% if case.bars %}<svg role="img" aria-label="label histogram" width="{{ case.bars.width }}" height="86">
-{% for bar in case.bars.items %}<rect x="{{ bar.x }}" y="{{ bar.y }}" width="{{ bar.w }}" height="{{ bar.h }}"
+{% for bar in case.bars.bins %}<rect x="{{ bar.x }}" y="{{ bar.y }}" width="{{ bar.w }}" height="{{ bar.h }}"
 fill="{{ 'var(--bad)' if bar.outside else 'currentColor' }}"><title>{{ bar.title }}</title></rect>
 {% if bar.label %}<text x="{{ bar.x }}" y="80">{{ bar.label }}</text>{% endif %}
 {% endfor %}</svg>{% endif %}
@@ -157,7 +157,7 @@ def make_bars(case):
         short = name if len(name) <= 12 else name[:11] + "…"
         bars.append({"x": i * step, "y": 66 - height, "w": step - 2, "h": height, "outside": outside,
                      "title": f"label {name}: {item['count']}", "label": short if i % every == 0 else ""})
-    return {"width": len(bins) * step + 60, "items": bars}
+    return {"width": len(bins) * step + 60, "bins": bars}
 
 
 def rows_text(case):
