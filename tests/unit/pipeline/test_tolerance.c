@@ -254,7 +254,7 @@ static void test_defects(void) {
         {"total weight in bfloat16",
          "t",
          NARROW_TOTAL_WEIGHT,
-         {LG_NLL_LOSS, LG_REDUCTION_MEAN, LG_BFLOAT16, 307, 2, 1, 0, 4, 0, false, false, true}},
+         {LG_NLL_LOSS, LG_REDUCTION_MEAN, LG_BFLOAT16, 307, 2, 1, 0, 4, 0, false, true, true}},
         {"a dropped row in 100",
          "l",
          DROPPED_ROW,
