@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/generate_array.h"
 
+#include "model/tensor_file.h"
 #include "support/alloc.h"
-#include "support/npy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,43 +104,6 @@ static bool convert(const lg_array_spec *spec, lg_loc loc, const char *place, lg
     return true;
 }
 
-static bool load_file(const lg_array_spec *spec, lg_tensor *out, lg_diags *diags) {
-    lg_npy_header header;
-    lg_npy_reader *reader = lg_npy_open(spec->file, &header, diags);
-    if (!reader) {
-        return false;
-    }
-    lg_loc loc = {.file = spec->file};
-    lg_dtype dtype = LG_DTYPE_NONE;
-    bool fine = true;
-    if (header.rank > LG_MAX_RANK) {
-        fine = lg_error(diags, loc, "the array has %d dimensions, at most %d are possible",
-                        header.rank, LG_MAX_RANK);
-    } else if (!lg_dtype_parse(lg_npy_type_name(header.type), &dtype)) {
-        fine = lg_error(diags, loc, "%s arrays are not supported", lg_npy_type_name(header.type));
-    } else if (!lg_tensor_init(out, dtype, header.rank, header.shape)) {
-        fine = lg_error(diags, loc, "the array does not fit in memory");
-    }
-    // Read to the end and once more, so that trailing bytes are noticed.
-    int64_t done = 0;
-    char spare[16];
-    while (fine) {
-        bool full = done == header.n;
-        void *into = full ? spare : (char *)out->data + (size_t)done * header.item_bytes;
-        int64_t got = lg_npy_read(reader, into, full ? 1 : header.n - done, diags);
-        if (got <= 0) {
-            fine = got == 0 && full;
-            break;
-        }
-        done += got;
-    }
-    lg_npy_close(reader);
-    if (!fine) {
-        lg_tensor_free(out);
-    }
-    return fine;
-}
-
 bool lg_array_load(const lg_array_spec *spec, lg_loc loc, const char *place, lg_dtype dtype,
                    lg_tensor *out, lg_diags *diags) {
     *out = (lg_tensor){0};
@@ -151,7 +114,7 @@ bool lg_array_load(const lg_array_spec *spec, lg_loc loc, const char *place, lg_
         }
         return load_list(spec, loc, place, wanted, out, diags);
     }
-    if (!load_file(spec, out, diags)) {
+    if (!lg_tensor_read(spec->file, out, diags)) {
         return false;
     }
     if (!convert(spec, loc, place, wanted != LG_DTYPE_NONE ? wanted : out->dtype, out, diags)) {

@@ -6,17 +6,6 @@
 
 #include <stdlib.h>
 
-bool lg_dtype_holds(lg_dtype dtype, int64_t value) {
-    int64_t back = 0;
-    uint64_t store = 0;
-    if (dtype == LG_DTYPE_NONE) {
-        return false;
-    }
-    lg_dtype_set_i64(dtype, &store, 0, value);
-    back = lg_dtype_get_i64(dtype, &store, 0);
-    return back == value;
-}
-
 // The last class whose cumulative weight is at or below `at`, by bisection.
 static int64_t find_class(const double *cumulative, int64_t classes, double at) {
     int64_t low = 0;

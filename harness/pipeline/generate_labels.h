@@ -18,7 +18,4 @@ bool lg_labels_draw(const lg_array_spec *spec, uint64_t seed, int64_t classes, i
 void lg_labels_ignore(double fraction, uint64_t seed, int64_t ignore_index, int64_t n,
                       int64_t *labels);
 
-// Whether an integer dtype (or a float one, exactly) holds the value.
-bool lg_dtype_holds(lg_dtype dtype, int64_t value);
-
 #endif

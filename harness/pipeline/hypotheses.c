@@ -181,11 +181,19 @@ static double log_clean(const lg_clean_sums *sums, double classes) {
     return total;
 }
 
+// A class that is ignored has no live label: it is not there to be missing. The labels of K classes
+// run from `lowest`.
+static int64_t ignored_classes(const weighing *w, int64_t lowest, int64_t classes) {
+    int64_t ignored = w->table->evidence.ignore_index;
+    return ignored >= lowest && ignored < lowest + classes;
+}
+
 // The data set has K classes for some K above every label: summed over K in bins that widen, each
 // weighed at its lower middle. `hidden` classes (an empty class 0) have no labels.
 static double log_clean_over_k(const weighing *w, const lg_clean_sums *sums, int64_t least,
                                int64_t hidden) {
     int64_t declared = w->table->evidence.classes;
+    hidden += ignored_classes(w, hidden, least);
     if (declared > w->width && declared >= least) {
         return log(1 - LG_PRIOR_DECLARED_COPIES_HEAD) +
                log_clean(sums, (double)(declared - hidden));
@@ -275,7 +283,9 @@ static double log_mapped(const weighing *w, const structure *s, const lg_clean_s
         break;
     }
     bool declared_more = w->table->evidence.classes > w->width;
-    return log_clean(sums, (double)w->width) + (declared_more ? log(LG_PRIOR_DECLARED_WRONG) : 0);
+    int64_t lowest = s->map == REMAP_PLUS_ONE ? 1 : s->map == REMAP_MINUS_ONE ? -1 : 0;
+    double classes = (double)(w->width - ignored_classes(w, lowest, w->width));
+    return log_clean(sums, classes) + (declared_more ? log(LG_PRIOR_DECLARED_WRONG) : 0);
 }
 
 static void collect(weighing *w, const structure *s, double log_weight, const stray_part *part,
@@ -319,11 +329,33 @@ static void weigh(weighing *w, const structure *s) {
     collect(w, s, total, &part, mapped, largest);
 }
 
+// A label C beside a head that is too narrow, or beside labels 1..C, is one of their classes.
+static bool is_redundant(remap map, unsigned strays) {
+    return (strays & 1u << STRAY_WIDTH) && map != REMAP_NONE && map != REMAP_MINUS_ONE;
+}
+
+// The causes that can come together: not two remaps, and no misreading of every label.
+static double pair_mass(void) {
+    double mass = 0;
+    for (int map = 0; map <= REMAP_MORE_CLASSES; map++) {
+        for (int i = 0; i < N_STRAYS; i++) {
+            for (int k = 0; map == REMAP_NONE && k < i; k++) {
+                mass += 2 * lg_prior_of_cause(stray_causes[i]) * lg_prior_of_cause(stray_causes[k]);
+            }
+            if (map != REMAP_NONE && !is_redundant((remap)map, 1u << i)) {
+                mass +=
+                    2 * lg_prior_of_cause(remap_causes[map]) * lg_prior_of_cause(stray_causes[i]);
+            }
+        }
+    }
+    return mass;
+}
+
 static double log_prior(lg_cause a, lg_cause b) {
     if (b == LG_CAUSE_NONE) {
         return log((1 - LG_PRIOR_TWO_FAULTS) * lg_prior_of_cause(a));
     }
-    return log(LG_PRIOR_TWO_FAULTS * 2 * lg_prior_of_cause(a) * lg_prior_of_cause(b));
+    return log(LG_PRIOR_TWO_FAULTS * 2 * lg_prior_of_cause(a) * lg_prior_of_cause(b) / pair_mass());
 }
 
 static void add_weight(weighing *w, lg_cause cause, lg_cause with, double log_weight,
@@ -425,10 +457,7 @@ static void weigh_all(weighing *w) {
         }
         for (unsigned strays = 0; strays < 1u << N_STRAYS; strays++) {
             int n = __builtin_popcount(strays) + (map != REMAP_NONE);
-            // A label C beside a head that is too narrow is one of its classes.
-            bool redundant =
-                (strays & 1u << STRAY_WIDTH) && map != REMAP_NONE && map != REMAP_MINUS_ONE;
-            if (n >= 1 && n <= 2 && !redundant) {
+            if (n >= 1 && n <= 2 && !is_redundant((remap)map, strays)) {
                 weigh_sentinels(w, (structure){.map = (remap)map, .strays = strays});
             }
         }

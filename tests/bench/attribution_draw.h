@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches for measuring attribution, drawn from the beliefs of pipeline/priors.h: a cause (or two),
+// a spread of the classes, a size, a dtype, ignored rows. Draw i of a seed is always the same
+// batch.
+#ifndef LG_BENCH_ATTRIBUTION_DRAW_H
+#define LG_BENCH_ATTRIBUTION_DRAW_H
+
+#include "model/rng.h"
+#include "pipeline/generate.h"
+#include "pipeline/generate_labels.h"
+#include "pipeline/priors.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRAW_MAX_ROWS = 10000, DRAW_MAX_CLASSES = 50000 };
+
+typedef struct draw {
+    uint64_t seed;
+    uint64_t stream; // one a batch
+    uint64_t at;     // next index of it
+    lg_scenario scenario;
+    lg_spread spread;
+    int64_t n_live;
+    int64_t labels[DRAW_MAX_ROWS];
+    int64_t values[DRAW_MAX_ROWS];
+    int64_t more_values[DRAW_MAX_ROWS];
+    lg_batch batch;
+} draw;
+
+static inline double draw_uniform(draw *d) {
+    return lg_rng_uniform(d->seed, d->stream, d->at++);
+}
+
+static inline int64_t draw_below(draw *d, int64_t n) {
+    return (int64_t)lg_rng_below(d->seed, d->stream, d->at++, (uint64_t)n);
+}
+
+// Log-uniform over 1..most.
+static inline int64_t draw_size(draw *d, int64_t most) {
+    int64_t n = (int64_t)exp(draw_uniform(d) * log((double)most + 1));
+    return n < 1 ? 1 : n > most ? most : n;
+}
+
+static inline lg_cause draw_cause(draw *d) {
+    double u = draw_uniform(d);
+    for (int cause = LG_CAUSE_NONE + 1; cause < LG_N_CAUSES; cause++) {
+        u -= lg_prior_of_cause((lg_cause)cause);
+        if (u < 0) {
+            return (lg_cause)cause;
+        }
+    }
+    return LG_CAUSE_WRONG_HEAD_WIDTH;
+}
+
+static inline lg_spread draw_spread(draw *d) {
+    double u = draw_uniform(d);
+    for (int f = 0; f < LG_N_SPREADS; f++) {
+        u -= lg_prior_of_spread((lg_spread)f);
+        if (u < 0) {
+            return (lg_spread)f;
+        }
+    }
+    return LG_SPREAD_UNIFORM;
+}
+
+// n labels of `classes` classes under the batch's spread; Dirichlet ones by the Pólya urn.
+static inline void draw_labels(draw *d, int64_t n, int64_t classes, int64_t *labels) {
+    if (d->spread == LG_SPREAD_ZIPF) {
+        lg_array_spec zipf = {.distribution = LG_DIST_ZIPF};
+        lg_labels_draw(&zipf, d->seed ^ d->stream << 20, classes, n, labels);
+        return;
+    }
+    double mass = lg_spread_alpha(d->spread) * (double)classes;
+    for (int64_t i = 0; i < n; i++) {
+        bool fresh = mass == 0 || draw_uniform(d) * (mass + (double)i) < mass;
+        labels[i] = fresh ? draw_below(d, classes) : labels[draw_below(d, i)];
+    }
+}
+
+static inline int64_t draw_stray_rows(draw *d, int64_t n) {
+    if (draw_uniform(d) >= LG_PRIOR_STRAY_HANDFUL) {
+        return 1 + draw_below(d, n);
+    }
+    return draw_size(d, n / 10 > 1 ? n / 10 : 1);
+}
+
+static inline int64_t draw_negative(draw *d) {
+    double u = draw_uniform(d);
+    double v = 1 - draw_uniform(d);
+    if (u < 0.5) {
+        return -1;
+    }
+    if (u < 0.85) {
+        double a = ceil(1 / v); // P(a) = 1/(a(a-1)) for a >= 2
+        return a < 2 ? -2 : a > 1e15 ? -2 : -(int64_t)a;
+    }
+    return -draw_size(d, INT64_C(1) << 31);
+}
+
+static inline int64_t draw_sentinel(draw *d, int64_t width) {
+    double u = draw_uniform(d);
+    u -= LG_PRIOR_SENTINEL_IS_WIDTH;
+    if (u < 0) {
+        return width;
+    }
+    for (int i = 0; i < lg_n_sentinel_conventions; i++) {
+        u -= lg_sentinel_conventions[i].weight;
+        if (u < 0) {
+            return lg_sentinel_conventions[i].value;
+        }
+    }
+    double a = floor(1 / (1 - draw_uniform(d)));
+    a = a > 1e15 ? 1 : a;
+    return draw_uniform(d) < 0.5 ? -(int64_t)a : (int64_t)a;
+}
+
+static inline int64_t draw_corrupt(draw *d, int64_t width) {
+    double u = draw_uniform(d);
+    uint64_t bits = lg_rng_u64(d->seed, d->stream, d->at++);
+    if (u < LG_PRIOR_CORRUPT_INT32_MIN) {
+        return INT32_MIN;
+    }
+    u -= LG_PRIOR_CORRUPT_INT32_MIN + LG_PRIOR_CORRUPT_INT64_MIN;
+    if (u < 0) {
+        return INT64_MIN;
+    }
+    u -= LG_PRIOR_CORRUPT_POINTER;
+    if (u < 0) {
+        return (INT64_C(1) << 44) + draw_below(d, (INT64_C(1) << 47) - (INT64_C(1) << 44));
+    }
+    u -= LG_PRIOR_CORRUPT_BLEND;
+    if (u < 0) {
+        return width < 253 ? width + 1 + draw_below(d, 254 - width) : INT32_MIN;
+    }
+    u -= LG_PRIOR_CORRUPT_BITS32;
+    return u < 0 ? (int64_t)(int32_t)bits : (int64_t)bits;
+}
+
+// Whether a value written by a fault would be a class, ignored, or none at all.
+static inline bool draw_is_usable(const draw *d, int64_t value, int64_t width) {
+    return (value < 0 || value >= width) && value != d->scenario.loss.ignore_index;
+}
+
+// Fills the parameters of one fault; false: it cannot be on this batch.
+static inline bool draw_fault(draw *d, lg_cause cause, int64_t width, lg_fault_spec *fault,
+                              int64_t *values) {
+    *fault = (lg_fault_spec){.kind = cause};
+    int64_t n = d->n_live;
+    if (cause == LG_CAUSE_WRONG_HEAD_WIDTH) {
+        fault->head_width = width;
+        return true;
+    }
+    if (cause == LG_CAUSE_TARGET_DTYPE) {
+        double u = draw_uniform(d);
+        fault->where = u < LG_PRIOR_DTYPE_PAIRS                         ? "int32_as_int64"
+                       : u < LG_PRIOR_DTYPE_PAIRS + LG_PRIOR_DTYPE_WIDE ? "int32_wrap"
+                                                                        : "sign_bytes";
+        fault->count = draw_stray_rows(d, n);
+        return strcmp(fault->where, "sign_bytes") != 0 || (width > 128 && width <= 256);
+    }
+    if (cause == LG_CAUSE_FLOAT_TARGETS) {
+        double u = draw_uniform(d);
+        fault->form = u < 0.6 ? LG_FLOAT_BITS : u < 0.8 ? LG_FLOAT_REFUSED : LG_FLOAT_TRUNCATED;
+        fault->dtype = draw_uniform(d) < LG_PRIOR_FLOAT32_BITS ? LG_FLOAT32 : LG_FLOAT64;
+        fault->count = draw_stray_rows(d, n);
+        fault->number = fault->form == LG_FLOAT_REFUSED && draw_uniform(d) < 0.5 ? 0 : 0.25;
+        return true;
+    }
+    fault->values.items = values;
+    if (cause == LG_CAUSE_SENTINEL_MISMATCH) {
+        int64_t least = lg_sentinel_min_rows(n);
+        fault->count = least + draw_below(d, n - least + 1);
+        fault->values.n = 1;
+        values[0] = draw_sentinel(d, width);
+        return draw_is_usable(d, values[0], width);
+    }
+    fault->count = draw_stray_rows(d, n);
+    if (cause == LG_CAUSE_NEGATIVE_LABELS || cause == LG_CAUSE_CORRUPT_LABELS) {
+        bool negative = cause == LG_CAUSE_NEGATIVE_LABELS;
+        bool one = negative && draw_uniform(d) < LG_PRIOR_ONE_NEGATIVE;
+        fault->values.n = one ? 1 : fault->count;
+        for (int64_t i = 0; i < fault->values.n; i++) {
+            values[i] = negative ? draw_negative(d) : draw_corrupt(d, width);
+            if (!draw_is_usable(d, values[i], width)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static inline bool draw_is_remap(lg_cause cause) {
+    return cause == LG_CAUSE_WRONG_HEAD_WIDTH || cause == LG_CAUSE_ONE_BASED_LABELS ||
+           cause == LG_CAUSE_OVER_SHIFTED_LABELS;
+}
+
+static inline bool draw_pair_is_possible(lg_cause a, lg_cause b) {
+    bool hides = (a == LG_CAUSE_WRONG_HEAD_WIDTH || a == LG_CAUSE_ONE_BASED_LABELS) &&
+                 b == LG_CAUSE_LABEL_EQUALS_WIDTH;
+    return a != b && !draw_is_remap(b) && a != LG_CAUSE_FLOAT_TARGETS &&
+           b != LG_CAUSE_FLOAT_TARGETS && !hides;
+}
+
+static inline void draw_ignored(draw *d, int64_t n) {
+    double fraction = draw_uniform(d) < 0.3 ? 0.6 * draw_uniform(d) : 0;
+    double u = draw_uniform(d);
+    d->scenario.loss.ignore_index = u < 0.7 ? -100 : u < 0.85 ? 255 : -1;
+    d->n_live = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (fraction > 0 && draw_uniform(d) < fraction) {
+            d->labels[i] = d->scenario.loss.ignore_index;
+        }
+        d->n_live += d->labels[i] != d->scenario.loss.ignore_index;
+    }
+}
+
+static inline bool draw_has_label(const draw *d, int64_t n, int64_t label) {
+    for (int64_t i = 0; i < n; i++) {
+        if (d->labels[i] == label) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static inline lg_dtype draw_dtype(draw *d, int64_t classes) {
+    double u = draw_uniform(d);
+    for (int i = 0; i < d->scenario.n_faults; i++) {
+        lg_cause kind = d->scenario.faults[i].kind;
+        // Values that only 64 bits hold, and faults that hand over a type of their own.
+        if (kind == LG_CAUSE_CORRUPT_LABELS || kind == LG_CAUSE_TARGET_DTYPE ||
+            kind == LG_CAUSE_FLOAT_TARGETS || kind == LG_CAUSE_NEGATIVE_LABELS ||
+            kind == LG_CAUSE_SENTINEL_MISMATCH) {
+            return LG_INT64;
+        }
+    }
+    bool bytes = classes < 255 && d->scenario.loss.ignore_index == 255;
+    return u < 0.7 ? LG_INT64 : u < 0.85 || !bytes ? LG_INT32 : LG_UINT8;
+}
+
+// What a user without the loader's secrets has: the labels as handed over.
+static inline void draw_forget_meaning(draw *d) {
+    lg_batch *batch = &d->batch;
+    bool narrowed = batch->device_target.dtype == LG_INT32;
+    if (!lg_tensor_exists(&batch->device_target) || draw_uniform(d) < 0.3) {
+        return;
+    }
+    for (int i = 0; i < batch->n_injections; i++) {
+        if (batch->injections[i].cause == LG_CAUSE_FLOAT_TARGETS &&
+            d->scenario.faults[i].form == LG_FLOAT_TRUNCATED) {
+            return; // Nothing is left of it in the labels handed over.
+        }
+    }
+    if (narrowed) {
+        lg_tensor_free(&batch->device_target);
+        return;
+    }
+    lg_tensor_free(&batch->target);
+    batch->target = batch->device_target;
+    batch->device_target = (lg_tensor){0};
+}
+
+static inline void draw_plan_faults(draw *d, double clean_share) {
+    d->scenario.n_faults = 0;
+    if (draw_uniform(d) < clean_share) {
+        return;
+    }
+    lg_cause first = draw_cause(d);
+    d->scenario.faults[0].kind = first;
+    d->scenario.n_faults = 1;
+    if (draw_uniform(d) >= LG_PRIOR_TWO_FAULTS) {
+        return;
+    }
+    lg_cause second = draw_cause(d);
+    while (!draw_pair_is_possible(first, second) && !draw_pair_is_possible(second, first)) {
+        first = draw_cause(d);
+        second = draw_cause(d);
+    }
+    bool ordered = draw_pair_is_possible(first, second);
+    d->scenario.faults[0].kind = ordered ? first : second;
+    d->scenario.faults[1].kind = ordered ? second : first;
+    d->scenario.n_faults = 2;
+}
+
+// Draws batch `index`; false: this draw makes no batch with its faults in it (a shift that pushes
+// no label over the edge, a value the dtype cannot hold), and is skipped. Free with lg_batch_free.
+static inline bool draw_batch(draw *d, uint64_t seed, int64_t index, double clean_share,
+                              lg_diags *diags) {
+    *d = (draw){.seed = seed, .stream = LG_STREAM_TEST + 1 + (uint64_t)index};
+    int64_t n = draw_size(d, DRAW_MAX_ROWS);
+    int64_t width = draw_size(d, DRAW_MAX_CLASSES);
+    lg_scenario *s = &d->scenario;
+    s->path = "draw";
+    s->loss.kind = LG_CROSS_ENTROPY;
+    s->loss.reduction = LG_REDUCTION_MEAN;
+    draw_plan_faults(d, clean_share);
+    lg_cause first = s->n_faults > 0 ? s->faults[0].kind : LG_CAUSE_NONE;
+    int64_t classes = width;
+    bool empty_first = false;
+    if (first == LG_CAUSE_WRONG_HEAD_WIDTH) {
+        double missing = floor(1 / (1 - draw_uniform(d)));
+        classes = width + (missing < 1e6 ? (int64_t)missing : 1);
+        empty_first = draw_uniform(d) < LG_PRIOR_EMPTY_CLASS_0;
+    }
+    d->spread = draw_spread(d);
+    draw_labels(d, n, classes - empty_first, d->labels);
+    for (int64_t i = 0; i < n; i++) {
+        d->labels[i] += empty_first;
+    }
+    draw_ignored(d, n);
+    bool possible = d->n_live > 0;
+    possible = possible && (first != LG_CAUSE_ONE_BASED_LABELS || draw_has_label(d, n, width - 1));
+    possible = possible && (first != LG_CAUSE_OVER_SHIFTED_LABELS || draw_has_label(d, n, 0));
+    bool packed = false;
+    for (int i = 0; possible && i < s->n_faults; i++) {
+        lg_cause kind = s->faults[i].kind;
+        possible = draw_fault(d, kind, width, &s->faults[i], i ? d->more_values : d->values);
+        bool wrap = s->faults[i].where && strcmp(s->faults[i].where, "int32_wrap") == 0;
+        packed =
+            packed || kind == LG_CAUSE_FLOAT_TARGETS || (kind == LG_CAUSE_TARGET_DTYPE && !wrap);
+    }
+    if (!possible || (packed && s->n_faults > 1)) {
+        return false;
+    }
+    s->batch = (lg_batch_spec){.seed = seed ^ (uint64_t)index * UINT64_C(0x9e3779b97f4a7c15),
+                               .samples = n,
+                               .classes = classes,
+                               .logits = {.source = LG_ARRAY_GENERATED}};
+    lg_array_spec *targets = &s->batch.targets;
+    targets->source = packed ? LG_ARRAY_GENERATED : LG_ARRAY_VALUES;
+    targets->distribution = LG_DIST_UNIFORM;
+    targets->dtype = draw_dtype(d, classes);
+    targets->values_are_integers = true;
+    targets->int_values = (lg_i64_list){.n = n, .items = d->labels};
+    if (!lg_generate_labels_only(s, true, &d->batch, diags)) {
+        return false;
+    }
+    bool fired = true;
+    for (int i = 0; i < d->batch.n_injections; i++) {
+        fired = fired && d->batch.injections[i].fired;
+    }
+    if (!fired) {
+        lg_batch_free(&d->batch);
+        return false;
+    }
+    draw_forget_meaning(d);
+    // The declared number of classes: unknown, the data set's, or a copy of the head's.
+    d->batch.classes = draw_uniform(d) < 0.5                             ? 0
+                       : draw_uniform(d) < LG_PRIOR_DECLARED_COPIES_HEAD ? width
+                                                                         : classes;
+    return true;
+}
+
+#endif
