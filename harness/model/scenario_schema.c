@@ -54,14 +54,6 @@ static json_t *choice_schema(const lg_field *field) {
     return json_pack("{so}", "enum", names_array(names, n));
 }
 
-static json_t *form_schema(void) {
-    json_t *names = json_array();
-#define LG_FORM(cause, name, help) json_array_append_new(names, json_string(name));
-#include "model/fault_form.def"
-#undef LG_FORM
-    return json_pack("{so}", "enum", names);
-}
-
 static json_t *array_schema(const lg_field *field) {
     json_t *map = object_of(&lg_array_table, (uint32_t)field->first);
     if (field->first != LG_PLACE_WEIGHT) {
@@ -85,8 +77,15 @@ static json_t *fault_schema(void) {
                 json_array_append_new(keys, json_string(field->key));
             }
         }
-        json_t *rule = json_pack("{s{s{s{ss}}}s{s{so}}}", "if", "properties", "kind", "const",
-                                 kinds[k], "then", "propertyNames", "enum", keys);
+        json_t *then = json_pack("{s{so}}", "propertyNames", "enum", keys);
+        size_t n_forms;
+        const char *const *forms = lg_fault_forms((lg_cause)(k + 1), &n_forms);
+        if (n_forms) {
+            json_object_set_new(then, "properties",
+                                json_pack("{s{so}}", "where", "enum", names_array(forms, n_forms)));
+        }
+        json_t *rule = json_pack("{s{s{s{ss}}}so}", "if", "properties", "kind", "const", kinds[k],
+                                 "then", then);
         json_array_append_new(rules, rule);
     }
     json_object_set_new(fault, "allOf", rules);
@@ -106,7 +105,7 @@ static json_t *custom_schema(const lg_field *field) {
                          "minItems", 1);
     }
     if (field->read == lg_read_form) {
-        return form_schema();
+        return typed("string"); // which ones, the rule of the kind says
     }
     if (field->read == lg_read_target_kind) {
         return json_pack("{s[ss]}", "enum", "indices", "probabilities");
