@@ -68,6 +68,14 @@ LANE_INT_PLACES(CVT, RZ)
 LANE_INT_PLACES(CVT, RM)
 LANE_INT_PLACES(CVT, RP)
 
+// .sat clamps to [0, 1], where every mode is exact.
+#define SATURATED(id, slot, T, ...)                                                                \
+    LANE_FN1(cvt_sat_f32_##id, u32, slot, (T)a > 0 ? 0x3f800000u : 0)                              \
+    LANE_FN1(cvt_sat_f64_##id, u64, slot, (T)a > 0 ? 0x3ff0000000000000u : 0)                      \
+    LANE_FN1(cvt_sat_f16_##id, u16, slot, (T)a > 0 ? 0x3c00u : 0)
+LANE_INT_PLACES(SATURATED, )
+#define ROW_SATURATED(id, slot, T, to) cvt_sat_##to##_##id,
+
 #define ROW(id, slot, T, to, mode) cvt_##to##_##id##_##mode,
 #define ROWS(to)                                                                                   \
     {                                                                                              \
@@ -80,6 +88,11 @@ LANE_INT_PLACES(CVT, RP)
 lg_lane_fn *LG_ISA_NAME(lg_lane_select_cvt_from_int)(const lg_lane_form *f) {
     static lg_lane_fn *const rows[4][4 * LANE_N_INT_PLACES] = {ROWS(f32), ROWS(f64), ROWS(f16),
                                                                ROWS(bf16)};
+    static lg_lane_fn *const saturated[3][LANE_N_INT_PLACES] = {
+        {LANE_INT_PLACES(ROW_SATURATED, f32)},
+        {LANE_INT_PLACES(ROW_SATURATED, f64)},
+        {LANE_INT_PLACES(ROW_SATURATED, f16)},
+    };
     const lg_ptx_insn *insn = f->insn;
     lg_ptx_type type = insn->types[0];
     int from = lane_int_place(insn->types[1], f->src_bytes[0]);
@@ -90,8 +103,11 @@ lg_lane_fn *LG_ISA_NAME(lg_lane_select_cvt_from_int)(const lg_lane_form *f) {
                                    : -1;
     int mode = lane_round_index(insn->mods.round);
     if (to < 0 || from < 0 || mode < 0 || f->dst_bytes[0] != lg_ptx_type_bytes(type) ||
-        !lane_shape(f, MOD_ROUND, 1, 1)) {
+        !lane_shape(f, MOD_ROUND | MOD_SAT, 1, 1)) {
         return NULL;
+    }
+    if (insn->mods.sat) {
+        return to < 3 ? saturated[to][from] : NULL;
     }
     return rows[to][mode * LANE_N_INT_PLACES + from];
 }

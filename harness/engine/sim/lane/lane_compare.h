@@ -159,6 +159,37 @@ LANE_INLINE uint32_t lane_bool(int op, uint32_t t, uint32_t c) {
     return op == 0 ? t : op == 1 ? t & c : op == 2 ? t | c : t ^ c;
 }
 
+// setp: p = BoolOp(t, c), q = BoolOp(u, c), where u is !t except for packed halves. Writing q when
+// the form has none costs nothing worth a second function: it goes to a slot nobody reads. c is
+// read before p is written, as they may be the same register.
+LANE_INLINE void finish_setp(char *regs, const lg_insn *insn, uint32_t active, uint32_t t,
+                             uint32_t u, int op) {
+    uint32_t c = op == 0 ? 0 : lane_pred(regs, insn, 2);
+    lane_set_pred(regs, insn->dst[0], lane_bool(op, t, c), active);
+    lane_set_pred(regs, insn->dst[1], lane_bool(op, u, c), active);
+}
+
+// set: `yes` in the lanes where BoolOp(t, c) holds, zero in the others.
+static __attribute__((noinline, unused)) void
+finish_set_4(char *regs, const lg_insn *insn, uint32_t active, uint32_t t, int op, uint32_t yes) {
+    uint32_t bits = lane_bool(op, t, op == 0 ? 0 : lane_pred(regs, insn, 2));
+    u32 tmp[LG_LANES];
+    LANE_LOOP(LG_LANES) {
+        tmp[i] = (bits >> i) & 1 ? yes : 0;
+    }
+    lane_blend_4(regs + insn->dst[0], tmp, active);
+}
+
+static __attribute__((noinline, unused)) void
+finish_set_2(char *regs, const lg_insn *insn, uint32_t active, uint32_t t, int op, uint32_t yes) {
+    uint32_t bits = lane_bool(op, t, op == 0 ? 0 : lane_pred(regs, insn, 2));
+    u16 tmp[LG_LANES];
+    LANE_LOOP(LG_LANES) {
+        tmp[i] = (u16)((bits >> i) & 1 ? yes : 0);
+    }
+    lane_blend_2(regs + insn->dst[0], tmp, active);
+}
+
 LANE_INLINE void flush_f32(f32 *to, const f32 *from) {
     LANE_LOOP(LG_LANES) {
         to[i] = f32_flush(from[i]);

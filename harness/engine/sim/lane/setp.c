@@ -2,13 +2,8 @@
 // setp of integers, f32 and f64: p = BoolOp(t, c), q = BoolOp(!t, c).
 #include "engine/sim/lane/lane_compare.h"
 
-// Writing q when the form has none costs nothing worth a second function: it goes to a slot nobody
-// reads. c is read before p is written, as they may be the same register.
-LANE_INLINE void finish_setp(char *regs, const lg_insn *insn, uint32_t active, uint32_t t, int op) {
-    uint32_t c = op == 0 ? 0 : lane_pred(regs, insn, 2);
-    uint32_t p = lane_bool(op, t, c), q = lane_bool(op, ~t, c);
-    lane_set_pred(regs, insn->dst[0], p, active);
-    lane_set_pred(regs, insn->dst[1], q, active);
+static void finish_not(char *regs, const lg_insn *insn, uint32_t active, uint32_t t, int op) {
+    finish_setp(regs, insn, active, t, ~t, op);
 }
 
 // The plain form, by far the most frequent, writes p alone.
@@ -20,16 +15,16 @@ LANE_INLINE void finish_setp(char *regs, const lg_insn *insn, uint32_t active, u
         load lane_set_pred(regs, insn->dst[0], compare(pa, pb), active);                           \
     }                                                                                              \
     static void name##_pair(char *regs, const lg_insn *insn, uint32_t active) {                    \
-        finish_setp(regs, insn, active, name##_mask(regs, insn), 0);                               \
+        finish_not(regs, insn, active, name##_mask(regs, insn), 0);                                \
     }                                                                                              \
     static void name##_and(char *regs, const lg_insn *insn, uint32_t active) {                     \
-        finish_setp(regs, insn, active, name##_mask(regs, insn), 1);                               \
+        finish_not(regs, insn, active, name##_mask(regs, insn), 1);                                \
     }                                                                                              \
     static void name##_or(char *regs, const lg_insn *insn, uint32_t active) {                      \
-        finish_setp(regs, insn, active, name##_mask(regs, insn), 2);                               \
+        finish_not(regs, insn, active, name##_mask(regs, insn), 2);                                \
     }                                                                                              \
     static void name##_xor(char *regs, const lg_insn *insn, uint32_t active) {                     \
-        finish_setp(regs, insn, active, name##_mask(regs, insn), 3);                               \
+        finish_not(regs, insn, active, name##_mask(regs, insn), 3);                                \
     }
 
 #define LOAD_PLAIN                                                                                 \

@@ -3,16 +3,34 @@
 // slot has the width that the form asks for.
 #include "engine/sim/lane/lane_impl.h"
 
+static bool is_half(lg_ptx_type type) {
+    return type == LG_PTX_F16 || type == LG_PTX_F16X2 || type == LG_PTX_BF16 ||
+           type == LG_PTX_BF16X2;
+}
+
+static lg_ptx_type type_of(const lg_ptx_insn *insn, int t) {
+    return insn->n_types > t ? insn->types[t] : LG_PTX_NO_TYPE;
+}
+
 static lg_lane_fn *select_arithmetic(const lg_lane_form *f) {
-    const lg_ptx_insn *insn = f->insn;
-    lg_ptx_type type = insn->n_types > 0 ? insn->types[0] : LG_PTX_NO_TYPE;
-    if (type == LG_PTX_F32) {
-        return LG_ISA_NAME(lg_lane_select_float32)(f);
-    }
-    if (type == LG_PTX_F64) {
-        return LG_ISA_NAME(lg_lane_select_float64)(f);
-    }
-    return LG_ISA_NAME(lg_lane_select_int)(f);
+    const lg_ptx_mods *m = &f->insn->mods;
+    lg_ptx_type type = type_of(f->insn, 0);
+    return m->cc                  ? LG_ISA_NAME(lg_lane_select_carry)(f)
+           : m->approx || m->full ? LG_ISA_NAME(lg_lane_select_approx)(f)
+           : type == LG_PTX_F32   ? LG_ISA_NAME(lg_lane_select_float32)(f)
+           : type == LG_PTX_F64   ? LG_ISA_NAME(lg_lane_select_float64)(f)
+           : is_half(type)        ? LG_ISA_NAME(lg_lane_select_half)(f)
+                                  : LG_ISA_NAME(lg_lane_select_int)(f);
+}
+
+static lg_lane_fn *select_setp(const lg_lane_form *f) {
+    return is_half(type_of(f->insn, 0)) ? LG_ISA_NAME(lg_lane_select_half_setp)(f)
+                                        : LG_ISA_NAME(lg_lane_select_setp)(f);
+}
+
+static lg_lane_fn *select_set(const lg_lane_form *f) {
+    return is_half(type_of(f->insn, 1)) ? LG_ISA_NAME(lg_lane_select_half_set)(f)
+                                        : LG_ISA_NAME(lg_lane_select_set)(f);
 }
 
 // The forms whose operands may be wider than their type check that themselves.
@@ -63,7 +81,34 @@ static lg_lane_fn *select_form(const lg_lane_form *f) {
         [LG_OP_SHR] = LG_ISA_NAME(lg_lane_select_bits),
         [LG_OP_SHF] = LG_ISA_NAME(lg_lane_select_bits),
         [LG_OP_PRMT] = LG_ISA_NAME(lg_lane_select_bits),
-        [LG_OP_SETP] = LG_ISA_NAME(lg_lane_select_setp),
+        [LG_OP_ADDC] = LG_ISA_NAME(lg_lane_select_carry),
+        [LG_OP_SUBC] = LG_ISA_NAME(lg_lane_select_carry),
+        [LG_OP_MADC] = LG_ISA_NAME(lg_lane_select_carry),
+        [LG_OP_POPC] = LG_ISA_NAME(lg_lane_select_field),
+        [LG_OP_CLZ] = LG_ISA_NAME(lg_lane_select_field),
+        [LG_OP_BREV] = LG_ISA_NAME(lg_lane_select_field),
+        [LG_OP_BFIND] = LG_ISA_NAME(lg_lane_select_field),
+        [LG_OP_BFE] = LG_ISA_NAME(lg_lane_select_field),
+        [LG_OP_BFI] = LG_ISA_NAME(lg_lane_select_field),
+        [LG_OP_FNS] = LG_ISA_NAME(lg_lane_select_field),
+        [LG_OP_SZEXT] = LG_ISA_NAME(lg_lane_select_field),
+        [LG_OP_BMSK] = LG_ISA_NAME(lg_lane_select_field),
+        [LG_OP_COPYSIGN] = LG_ISA_NAME(lg_lane_select_sign),
+        [LG_OP_TESTP] = LG_ISA_NAME(lg_lane_select_sign),
+        [LG_OP_RSQRT] = LG_ISA_NAME(lg_lane_select_approx),
+        [LG_OP_SIN] = LG_ISA_NAME(lg_lane_select_approx),
+        [LG_OP_COS] = LG_ISA_NAME(lg_lane_select_approx),
+        [LG_OP_LG2] = LG_ISA_NAME(lg_lane_select_approx),
+        [LG_OP_EX2] = LG_ISA_NAME(lg_lane_select_approx),
+        [LG_OP_TANH] = LG_ISA_NAME(lg_lane_select_approx),
+        [LG_OP_SETP] = select_setp,
+        [LG_OP_SET] = select_set,
+        [LG_OP_SHFL] = LG_ISA_NAME(lg_lane_select_warp),
+        [LG_OP_VOTE] = LG_ISA_NAME(lg_lane_select_warp),
+        [LG_OP_MATCH] = LG_ISA_NAME(lg_lane_select_warp),
+        [LG_OP_REDUX] = LG_ISA_NAME(lg_lane_select_warp),
+        [LG_OP_ACTIVEMASK] = LG_ISA_NAME(lg_lane_select_warp),
+        [LG_OP_ELECT] = LG_ISA_NAME(lg_lane_select_warp),
         [LG_OP_SELP] = LG_ISA_NAME(lg_lane_select_choose),
         [LG_OP_SLCT] = LG_ISA_NAME(lg_lane_select_choose),
         [LG_OP_MOV] = LG_ISA_NAME(lg_lane_select_move),
