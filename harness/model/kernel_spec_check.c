@@ -143,6 +143,10 @@ static bool check_types(const kernel_check *check) {
         if ((kernel->input_dtypes & 1u << i) && !is_float) {
             ok = error_at(check, "dtypes", "the input cannot be %s; want floating dtypes", name);
         }
+    }
+    for (int i = LG_DTYPE_NONE + 1; i < LG_N_DTYPES; i++) {
+        const char *name = lg_dtype_name((lg_dtype)i);
+        bool is_float = lg_dtype_is_float((lg_dtype)i);
         if ((kernel->target_dtypes & 1u << i) && is_float != want_float) {
             ok = error_at(check, "targets", "targets cannot be %s: %s", name,
                           want_float ? "probabilities are floating" : "class indices are integers");
