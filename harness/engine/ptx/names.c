@@ -89,7 +89,10 @@ static lg_ptx_range *find_range(lg_ptx_parser *parser, const lg_ptx_name *name, 
         }
         const lg_ptx_name *prefix = lg_ptx_find_name(parser, text, n - 1);
         lg_ptx_range *range = prefix ? prefix->range : NULL;
-        if (range && index < range->count && range->depth > deeper_than) {
+        while (range && index >= range->count) {
+            range = range->hidden; // an outer declaration may have more
+        }
+        if (range && range->depth > deeper_than) {
             best = range;
             deeper_than = range->depth;
         }

@@ -199,16 +199,22 @@ bool lg_ptx_parse_insn(lg_ptx_parser *parser) {
     bool is_call = insn.op == LG_OP_CALL;
     bool ok = is_call ? parse_call(parser, &insn, operands, &places, &proto)
                       : parse_operands(parser, &insn, operands, &places);
-    if (ok) {
-        ok = is_call ? lg_ptx_check_call(parser, &insn, operands, proto, &places)
-                     : lg_ptx_check_insn(parser, &insn, operands, mnemonic, &places);
-        int n = insn.n_operands < LG_PTX_MAX_OPERANDS ? insn.n_operands : LG_PTX_MAX_OPERANDS;
-        memcpy(insn.operands, operands, (size_t)n * sizeof *operands);
-        insn.n_operands = n;
-        ok = finish_line(parser);
+    // Operands that run into something odd are reported once, as that.
+    bool complete = ok && lg_ptx_is_punct(parser, ';');
+    ok = ok && finish_line(parser);
+    if (complete) {
+        if (is_call) {
+            lg_ptx_check_call(parser, &insn, operands, proto, &places);
+        } else {
+            lg_ptx_check_insn(parser, &insn, operands, mnemonic, &places);
+        }
     } else {
         insn.n_operands = 0;
     }
+    if (insn.n_operands > LG_PTX_MAX_OPERANDS) {
+        insn.n_operands = 0; // reported: no form has as many
+    }
+    memcpy(insn.operands, operands, (size_t)insn.n_operands * sizeof *operands);
     LG_PTX_PUSH(parser->insns, insn);
     return ok;
 }
