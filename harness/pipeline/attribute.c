@@ -15,102 +15,41 @@ static bool is_binary(const lg_batch *batch) {
 
 // --- ranking ------------------------------------------------------------------------------------
 
-static bool contains(const lg_explanation *e, lg_cause cause) {
-    return e->cause == cause || e->with == cause;
-}
-
-// The cause that the explanations not yet taken make most probable.
-static lg_cause likeliest_cause(const lg_diagnosis *d, const bool *taken, double *probability) {
-    lg_cause best = LG_CAUSE_NONE;
-    *probability = 0;
-    for (int cause = LG_CAUSE_NONE + 1; cause < LG_N_CAUSES; cause++) {
-        double sum = 0;
-        for (int i = 0; i < d->n_explanations; i++) {
-            bool in = !taken[i] && contains(&d->explanations[i], (lg_cause)cause);
-            sum += in ? d->explanations[i].probability : 0;
-        }
-        if (sum > *probability) {
-            *probability = sum;
-            best = (lg_cause)cause;
-        }
-    }
-    return best;
-}
-
-// The other cause of an explanation.
-static lg_cause companion(const lg_explanation *e, lg_cause cause) {
-    return e->cause == cause ? e->with : e->cause;
-}
-
-// A companion is stated when most of the hypothesis's explanations have it.
-static lg_cause likely_companion(const lg_diagnosis *d, const bool *taken, lg_cause cause,
-                                 double probability) {
-    for (int with = LG_CAUSE_NONE + 1; with < LG_N_CAUSES; with++) {
-        double sum = 0;
-        for (int i = 0; i < d->n_explanations; i++) {
-            const lg_explanation *e = &d->explanations[i];
-            bool in = !taken[i] && contains(e, cause) && companion(e, cause) == (lg_cause)with;
-            sum += in ? e->probability : 0;
-        }
-        if (2 * sum > probability) {
-            return (lg_cause)with;
-        }
-    }
-    return LG_CAUSE_NONE;
-}
-
-static lg_hypothesis make_hypothesis(lg_diagnosis *d, const bool *taken, lg_cause cause,
-                                     double probability) {
-    lg_hypothesis h = {.cause = cause, .probability = probability};
-    h.with = likely_companion(d, taken, cause, probability);
-    const lg_explanation *best = NULL;
-    for (int i = 0; i < d->n_explanations; i++) {
-        const lg_explanation *e = &d->explanations[i];
-        if (!taken[i] && contains(e, cause) && companion(e, cause) == h.with && !best) {
-            best = e;
-        }
-    }
-    for (int i = 0; i < d->n_explanations && !best; i++) {
-        best = !taken[i] && contains(&d->explanations[i], cause) ? &d->explanations[i] : NULL;
-    }
-    h.evidence = lg_label_evidence_text(d, best, cause);
-    h.advice = lg_label_advice_text(d, best, cause);
+static lg_hypothesis make_hypothesis(lg_diagnosis *d, const lg_explanation *e) {
+    lg_hypothesis h = {.cause = e->cause,
+                       .with = e->with,
+                       .probability = e->probability,
+                       .evidence = lg_label_evidence_text(d, e, e->cause),
+                       .advice = lg_label_advice_text(d, e, e->cause)};
     if (h.with != LG_CAUSE_NONE) {
-        h.evidence =
-            lg_arena_printf(&d->finding->arena, "%s; and %s: %s", h.evidence, lg_cause_name(h.with),
-                            lg_label_evidence_text(d, best, h.with));
+        h.evidence = lg_arena_printf(&d->finding->arena, "%s; and %s: %s", h.evidence,
+                                     lg_cause_name(h.with), lg_label_evidence_text(d, e, h.with));
     }
     return h;
 }
 
-// One hypothesis a cause: the most probable cause takes every explanation it is part of, the next
-// one what is left. So the first probability is that of its cause being present, and they sum to 1.
 static void rank_label_causes(lg_diagnosis *d) {
     lg_finding *finding = d->finding;
-    bool taken[LG_MAX_EXPLANATIONS] = {false};
-    finding->hypotheses =
-        lg_arena_array(&finding->arena, LG_MAX_EXPLANATIONS, sizeof *finding->hypotheses);
-    double probability;
-    lg_cause cause = likeliest_cause(d, taken, &probability);
-    while (cause != LG_CAUSE_NONE) {
-        finding->hypotheses[finding->n_hypotheses++] =
-            make_hypothesis(d, taken, cause, probability);
-        for (int i = 0; i < d->n_explanations; i++) {
-            taken[i] = taken[i] || contains(&d->explanations[i], cause);
-        }
-        cause = likeliest_cause(d, taken, &probability);
+    finding->n_hypotheses = d->n_explanations;
+    finding->hypotheses = lg_arena_array(&finding->arena, (size_t)d->n_explanations,
+                                         sizeof *finding->hypotheses);
+    for (int i = 0; i < d->n_explanations; i++) {
+        finding->hypotheses[i] = make_hypothesis(d, &d->explanations[i]);
     }
 }
 
-// From the ranked list to what the finding claims.
-static void conclude_labels(lg_diagnosis *d) {
-    lg_finding *finding = d->finding;
-    rank_label_causes(d);
+static int by_probability(const void *a, const void *b) {
+    double left = ((const lg_hypothesis *)a)->probability;
+    double right = ((const lg_hypothesis *)b)->probability;
+    return (left < right) - (left > right);
+}
+
+// What the finding claims of a ranked list: how many hypotheses it has to name, and how sure it is.
+static void set_claims(lg_finding *finding) {
     double rest = 0;
-    int n = finding->n_hypotheses;
-    // Summed from the least, so that the small tail is not lost in rounding.
     finding->n_named = 1;
-    for (int i = n - 1; i >= 1; i--) {
+    // Summed from the least, so that the small tail is not lost in rounding.
+    for (int i = finding->n_hypotheses - 1; i >= 1; i--) {
         rest += finding->hypotheses[i].probability;
         if (rest > LG_UNNAMED_REST && finding->n_named == 1) {
             finding->n_named = i + 1;
@@ -122,29 +61,50 @@ static void conclude_labels(lg_diagnosis *d) {
     finding->headline = finding->hypotheses[0].evidence;
 }
 
+// A fact beside label faults: the fact stands in every hypothesis, with each label cause in turn.
+static void pair_fact_with_labels(lg_diagnosis *d, const lg_fact *fact) {
+    lg_finding *finding = d->finding;
+    for (int i = 0; i < d->n_explanations; i++) {
+        const lg_explanation *e = &d->explanations[i];
+        int at = 0;
+        while (at < finding->n_hypotheses && finding->hypotheses[at].with != e->cause) {
+            at++;
+        }
+        lg_hypothesis *h = &finding->hypotheses[at];
+        if (at == finding->n_hypotheses) {
+            *h = (lg_hypothesis){.cause = fact->cause, .with = e->cause, .advice = fact->advice};
+            h->evidence = lg_arena_printf(&finding->arena, "%s; and %s: %s", fact->evidence,
+                                          lg_cause_name(e->cause),
+                                          lg_label_evidence_text(d, e, e->cause));
+            finding->n_hypotheses++;
+        }
+        h->probability += e->probability;
+    }
+    qsort(finding->hypotheses, (size_t)finding->n_hypotheses, sizeof *finding->hypotheses,
+          by_probability);
+}
+
 static void conclude_facts(lg_diagnosis *d) {
     lg_finding *finding = d->finding;
     const lg_fact *fact = &d->facts[0];
-    lg_hypothesis *h = lg_arena_array(&finding->arena, 1, sizeof *h);
-    *h = (lg_hypothesis){
-        .cause = fact->cause, .probability = 1, .evidence = fact->evidence, .advice = fact->advice};
-    if (d->n_facts > 1) {
-        h->with = d->facts[1].cause;
-        h->evidence = lg_arena_printf(&finding->arena, "%s; and %s: %s", fact->evidence,
-                                      lg_cause_name(h->with), d->facts[1].evidence);
-    } else if (d->n_explanations > 0) {
-        const lg_explanation *e = &d->explanations[0];
-        h->with = e->cause;
-        h->evidence =
-            lg_arena_printf(&finding->arena, "%s; and %s: %s", fact->evidence,
-                            lg_cause_name(h->with), lg_label_evidence_text(d, e, e->cause));
+    finding->hypotheses = lg_arena_array(&finding->arena, LG_MAX_EXPLANATIONS + 1,
+                                         sizeof *finding->hypotheses);
+    if (d->n_facts == 1 && d->n_explanations > 0) {
+        pair_fact_with_labels(d, fact);
+    } else {
+        lg_hypothesis *h = &finding->hypotheses[finding->n_hypotheses++];
+        *h = (lg_hypothesis){.cause = fact->cause,
+                             .probability = 1,
+                             .evidence = fact->evidence,
+                             .advice = fact->advice};
+        if (d->n_facts > 1) {
+            h->with = d->facts[1].cause;
+            h->evidence = lg_arena_printf(&finding->arena, "%s; and %s: %s", fact->evidence,
+                                          lg_cause_name(h->with), d->facts[1].evidence);
+        }
     }
-    finding->hypotheses = h;
-    finding->n_hypotheses = 1;
-    finding->n_named = 1;
-    finding->cause = fact->cause;
-    finding->certain = !fact->doubtful;
-    finding->headline = h->evidence;
+    set_claims(finding);
+    finding->certain = finding->certain && !fact->doubtful;
 }
 
 static void conclude_kernel(lg_diagnosis *d) {
@@ -292,7 +252,8 @@ void lg_attribute(const lg_attribute_input *input, lg_finding *out) {
     if (d.n_facts > 0) {
         conclude_facts(&d);
     } else if (d.n_explanations > 0) {
-        conclude_labels(&d);
+        rank_label_causes(&d);
+        set_claims(out);
     }
     list_rows(&d);
     count_values(&d);

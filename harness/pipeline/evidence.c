@@ -9,7 +9,8 @@
 #include <string.h>
 
 static bool is_class(double value, int64_t head_width, int64_t ignore_index) {
-    if (!(value == floor(value)) || !(fabs(value) < 0x1p62)) {
+    // Minus zero is no label: its bits are INT64_MIN, which has another story.
+    if (!(value == floor(value)) || !(fabs(value) < 0x1p62) || (value == 0 && signbit(value))) {
         return false;
     }
     return (value >= 0 && value < (double)head_width) || (int64_t)value == ignore_index;

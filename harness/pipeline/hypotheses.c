@@ -37,6 +37,8 @@ static const lg_cause stray_causes[N_STRAYS] = {
 
 // Classes beyond this are no classes: no head is that wide.
 static const int64_t most_classes = INT64_C(1) << 26;
+// How many places to split values between two faults are tried, from either end.
+enum { few_cuts = 12, few_floors = 12 };
 
 typedef struct weighing {
     const lg_label_table *table;
@@ -89,6 +91,16 @@ static int64_t count_of_class(const weighing *w, int64_t k) {
     return w->table->counts && k >= 0 && k < w->width ? w->table->counts[k] : 0;
 }
 
+// One way to make the labels seen from clean ones.
+typedef struct structure {
+    remap map;
+    unsigned strays;
+    int64_t sentinel;
+    int64_t floor;     // negative values below it are not STRAY_NEGATIVE's
+    bool one_negative; // STRAY_NEGATIVE takes the value `floor` alone
+    int64_t cut;       // REMAP_MORE_CLASSES: labels from C up to below this are classes
+} structure;
+
 // --- the stray part -----------------------------------------------------------------------------
 
 typedef struct stray_part {
@@ -98,23 +110,25 @@ typedef struct stray_part {
     bool one_value[N_STRAYS];
 } stray_part;
 
+// Nearly always one wrap too much, for all rows alike; any other high word is as good as another.
 static double log_wide_value(const weighing *w, int64_t value) {
     if (value < INT64_C(1) << 32 || (value & INT64_C(0xffffffff)) >= w->width) {
         return -INFINITY;
     }
-    // Nearly always one wrap too much; any other high word is as good as another.
-    double high = value >> 32 == 1 ? 0.9 : 0.1 * 0x1p-31;
-    return log(high / (double)w->width);
+    return value >> 32 == 1 ? 0 : log(0.1 * 0x1p-31);
 }
 
-static double log_stray_value(const weighing *w, stray s, int64_t value, int64_t sentinel) {
+static double log_stray_value(const weighing *w, const structure *how, stray s, int64_t value) {
     switch (s) {
     case STRAY_WIDTH:
         return value == w->width ? 0 : -INFINITY;
     case STRAY_NEGATIVE:
+        if (value < how->floor || (how->one_negative && value != how->floor)) {
+            return -INFINITY;
+        }
         return log(lg_prior_of_negative(value));
     case STRAY_SENTINEL:
-        return value == sentinel ? 0 : -INFINITY;
+        return value == how->sentinel ? 0 : -INFINITY;
     case STRAY_CORRUPT:
         return log(lg_prior_of_corrupt(value, w->width));
     case STRAY_WIDE:
@@ -127,16 +141,19 @@ static double log_stray_value(const weighing *w, stray s, int64_t value, int64_t
 
 // Gives an out-of-range value to the stray fault of the set that explains it best; a sentinel and C
 // itself go to the fault that is made of them. false: none explains it.
-static bool assign(const weighing *w, unsigned strays, int64_t sentinel, lg_value_count out,
-                   stray_part *part) {
+static bool assign(const weighing *w, const structure *how, lg_value_count out, stray_part *part,
+                   lg_clean_sums *sums) {
     int best = -1;
     double best_value = -INFINITY;
     for (int s = 0; s < N_STRAYS; s++) {
-        if (!(strays & 1u << s)) {
+        if (!(how->strays & 1u << s)) {
             continue;
         }
-        double value = log_stray_value(w, (stray)s, out.value, sentinel);
-        if (value > best_value) {
+        double value = log_stray_value(w, how, (stray)s, out.value);
+        // Within its floor a negative value is the negative fault's: q alone forgets what picking
+        // the rows of a second fault costs.
+        bool claimed = s == STRAY_NEGATIVE && value > -INFINITY && best != STRAY_SENTINEL;
+        if (value > best_value || claimed) {
             best = s;
             best_value = value;
         }
@@ -147,6 +164,11 @@ static bool assign(const weighing *w, unsigned strays, int64_t sentinel, lg_valu
     part->one_value[best] = part->rows[best] == 0;
     part->first_value[best] = part->rows[best] == 0 ? out.value : part->first_value[best];
     part->rows[best] += out.count;
+    if (best == STRAY_WIDE) {
+        // Below the high word the row still has the class it always had.
+        int64_t k = out.value & INT64_C(0xffffffff);
+        lg_clean_add_more(sums, (double)k, count_of_class(w, k), out.count);
+    }
     part->log_values[best] += best_value * (double)out.count;
     return true;
 }
@@ -172,11 +194,13 @@ static double log_stray(const weighing *w, stray s, const stray_part *part, int6
 // --- the clean part -----------------------------------------------------------------------------
 
 // ln Σ over spreads of P(spread) P(labels | spread, classes).
-static double log_clean(const lg_clean_sums *sums, double classes) {
+static double log_clean(const lg_clean_sums *sums, const lg_hidden_labels *hidden, double classes) {
     double total = -INFINITY;
     for (int f = 0; f < LG_N_SPREADS; f++) {
-        total = log_add(total, log(lg_prior_of_spread((lg_spread)f)) +
-                                   lg_clean_log_probability(sums, (lg_spread)f, classes));
+        lg_spread spread = (lg_spread)f;
+        total = log_add(total, log(lg_prior_of_spread(spread)) +
+                                   lg_clean_log_probability(sums, spread, classes) +
+                                   lg_hidden_log_probability(sums, hidden, spread, classes));
     }
     return total;
 }
@@ -189,14 +213,14 @@ static int64_t ignored_classes(const weighing *w, int64_t lowest, int64_t classe
 }
 
 // The data set has K classes for some K above every label: summed over K in bins that widen, each
-// weighed at its lower middle. `hidden` classes (an empty class 0) have no labels.
-static double log_clean_over_k(const weighing *w, const lg_clean_sums *sums, int64_t least,
-                               int64_t hidden) {
+// weighed at its lower middle. `empty` classes (an empty class 0) have no labels.
+static double log_clean_over_k(const weighing *w, const lg_clean_sums *sums,
+                               const lg_hidden_labels *hidden, int64_t least, int64_t empty) {
     int64_t declared = w->table->evidence.classes;
-    hidden += ignored_classes(w, hidden, least);
+    empty += ignored_classes(w, empty, least);
     if (declared > w->width && declared >= least) {
         return log(1 - LG_PRIOR_DECLARED_COPIES_HEAD) +
-               log_clean(sums, (double)(declared - hidden));
+               log_clean(sums, hidden, (double)(declared - empty));
     }
     double scale = declared == w->width ? log(LG_PRIOR_DECLARED_COPIES_HEAD) : 0;
     if (declared > w->width) {
@@ -208,9 +232,10 @@ static double log_clean_over_k(const weighing *w, const lg_clean_sums *sums, int
         double to = bin < 8 ? from + 1 : ceil(from * 1.2 + 1);
         double middle = to - from <= 1 ? from : sqrt(from * to);
         double part = log(lg_prior_of_missing_classes(from, to)) +
-                      log_clean(sums, (double)w->width + middle - (double)hidden);
+                      log_clean(sums, hidden, (double)w->width + middle - (double)empty);
         total = log_add(total, part);
-        if (part < total - 40) {
+        // No head is wider than most_classes; what lies beyond is a tail of a tail.
+        if (part < total - 40 || to > 16.0 * (double)most_classes) {
             break;
         }
         from = to;
@@ -219,13 +244,6 @@ static double log_clean_over_k(const weighing *w, const lg_clean_sums *sums, int
 }
 
 // --- one structure: a remap, a set of strays, a sentinel -----------------------------------------
-
-typedef struct structure {
-    remap map;
-    unsigned strays;
-    int64_t sentinel;
-    int64_t cut; // REMAP_MORE_CLASSES: labels from C up to below this are classes
-} structure;
 
 static bool is_mapped(const weighing *w, const structure *s, int64_t value) {
     if (s->strays & 1u << STRAY_SENTINEL && value == s->sentinel) {
@@ -270,12 +288,12 @@ static double rank_of(remap map, int64_t value) {
 }
 
 static double log_mapped(const weighing *w, const structure *s, const lg_clean_sums *sums,
-                         int64_t largest) {
+                         const lg_hidden_labels *hidden, int64_t largest) {
     switch (s->map) {
     case REMAP_MORE_CLASSES:
-        return log(1 - LG_PRIOR_EMPTY_CLASS_0) + log_clean_over_k(w, sums, largest + 1, 0);
+        return log(1 - LG_PRIOR_EMPTY_CLASS_0) + log_clean_over_k(w, sums, hidden, largest + 1, 0);
     case REMAP_MORE_CLASSES_EMPTY_0:
-        return log(LG_PRIOR_EMPTY_CLASS_0) + log_clean_over_k(w, sums, largest + 1, 1);
+        return log(LG_PRIOR_EMPTY_CLASS_0) + log_clean_over_k(w, sums, hidden, largest + 1, 1);
     case REMAP_NONE:
     case REMAP_PLUS_ONE:
     case REMAP_MINUS_ONE:
@@ -285,11 +303,26 @@ static double log_mapped(const weighing *w, const structure *s, const lg_clean_s
     bool declared_more = w->table->evidence.classes > w->width;
     int64_t lowest = s->map == REMAP_PLUS_ONE ? 1 : s->map == REMAP_MINUS_ONE ? -1 : 0;
     double classes = (double)(w->width - ignored_classes(w, lowest, w->width));
-    return log_clean(sums, classes) + (declared_more ? log(LG_PRIOR_DECLARED_WRONG) : 0);
+    return log_clean(sums, hidden, classes) + (declared_more ? log(LG_PRIOR_DECLARED_WRONG) : 0);
 }
 
 static void collect(weighing *w, const structure *s, double log_weight, const stray_part *part,
                     int64_t mapped, int64_t largest);
+
+// What is known of the overwritten labels when a remap puts some labels out of range: these were
+// not among them.
+static lg_hidden_labels hidden_labels(const weighing *w, remap map, int64_t n_stray,
+                                      int64_t n_wide) {
+    if (map == REMAP_NONE) {
+        return (lg_hidden_labels){0};
+    }
+    int64_t lowest = map == REMAP_PLUS_ONE || map == REMAP_MORE_CLASSES_EMPTY_0 ? 1 : 0;
+    int64_t classes = w->width - (map != REMAP_MORE_CLASSES);
+    return (lg_hidden_labels){.n = n_stray - n_wide,
+                              .classes = (double)(classes - ignored_classes(w, lowest, classes)),
+                              .seen = (double)(w->table->evidence.n_in_range + n_wide),
+                              .first_rank = map == REMAP_MINUS_ONE ? 1 : 0};
+}
 
 // Adds the weight of one structure to the explanation it belongs to.
 static void weigh(weighing *w, const structure *s) {
@@ -307,24 +340,29 @@ static void weigh(weighing *w, const structure *s) {
             mapped += out.count;
             largest = out.value;
             lg_clean_add(&sums, rank_of(s->map, out.value), out.count);
-        } else if (!assign(w, s->strays, s->sentinel, out, &part)) {
+        } else if (!assign(w, s, out, &part, &sums)) {
             return;
         }
     }
     if (s->map != REMAP_NONE && mapped == 0) {
         return;
     }
-    double total = log_mapped(w, s, &sums, largest);
-    int64_t among = w->n;
+    int64_t n_stray = 0;
     for (int i = 0; i < N_STRAYS; i++) {
-        if (!(s->strays & 1u << i)) {
-            continue;
-        }
-        if (part.rows[i] == 0) {
+        if ((s->strays & 1u << i) && part.rows[i] == 0) {
             return; // The structure without this fault says the same with less.
         }
-        total += log_stray(w, (stray)i, &part, among);
-        among -= part.rows[i];
+        n_stray += part.rows[i];
+    }
+    lg_hidden_labels hidden = hidden_labels(w, s->map, n_stray, part.rows[STRAY_WIDE]);
+    double total = log_mapped(w, s, &sums, &hidden, largest);
+    // A stray fault picks its rows among those that are still in range.
+    int64_t among = w->n - mapped;
+    for (int i = 0; i < N_STRAYS; i++) {
+        if (s->strays & 1u << i) {
+            total += log_stray(w, (stray)i, &part, among);
+            among -= part.rows[i];
+        }
     }
     collect(w, s, total, &part, mapped, largest);
 }
@@ -412,7 +450,7 @@ static void collect(weighing *w, const structure *s, double log_weight, const st
 // --- all structures -----------------------------------------------------------------------------
 
 // Where the classes of a too narrow head may end: above every label, or, where another fault can
-// take what lies above, after any of the last few values.
+// take what lies above, below any of the first or last few values.
 static void weigh_cuts(weighing *w, structure s) {
     bool more = s.map == REMAP_MORE_CLASSES || s.map == REMAP_MORE_CLASSES_EMPTY_0;
     s.cut = most_classes;
@@ -422,11 +460,37 @@ static void weigh_cuts(weighing *w, structure s) {
         return;
     }
     const lg_label_table *t = w->table;
-    int tried = 0;
-    for (int64_t i = t->n_out - 1; i >= 0 && tried < 8 && t->out[i].value > w->width; i--) {
-        if (t->out[i].value < most_classes) {
+    int64_t first = 0;
+    int64_t end = 0;
+    for (int64_t i = 0; i < t->n_out; i++) {
+        first += t->out[i].value <= w->width;
+        end += t->out[i].value < most_classes;
+    }
+    for (int64_t i = first; i < end; i++) {
+        if (i - first < few_cuts || end - i <= few_cuts) {
             s.cut = t->out[i].value;
             weigh(w, &s);
+        }
+    }
+}
+
+// Which negative values are stray labels and which are corrupt, where both may be: those down to
+// any of the first few, or any of these alone.
+static void weigh_floors(weighing *w, structure s) {
+    s.floor = INT64_MIN;
+    if (!(s.strays & 1u << STRAY_NEGATIVE) || !(s.strays & 1u << STRAY_CORRUPT)) {
+        weigh_cuts(w, s);
+        return;
+    }
+    const lg_label_table *t = w->table;
+    int64_t tried = 0;
+    for (int64_t i = t->n_out - 1; i >= 0 && tried < few_floors; i--) {
+        if (t->out[i].value < 0) {
+            s.floor = t->out[i].value;
+            for (int one = 0; one < (tried > 0 ? 2 : 1); one++) {
+                s.one_negative = one;
+                weigh_cuts(w, s);
+            }
             tried++;
         }
     }
@@ -434,7 +498,7 @@ static void weigh_cuts(weighing *w, structure s) {
 
 static void weigh_sentinels(weighing *w, structure s) {
     if (!(s.strays & 1u << STRAY_SENTINEL)) {
-        weigh_cuts(w, s);
+        weigh_floors(w, s);
         return;
     }
     const lg_label_table *t = w->table;
@@ -445,7 +509,7 @@ static void weigh_sentinels(weighing *w, structure s) {
         int64_t enough = (s.strays & (s.strays - 1)) ? 1 : least;
         if (t->out[i].count >= enough && t->out[i].count * 50 >= w->n && !taken) {
             s.sentinel = t->out[i].value;
-            weigh_cuts(w, s);
+            weigh_floors(w, s);
         }
     }
 }
@@ -467,21 +531,28 @@ static void weigh_all(weighing *w) {
 // Misread bits concern every row: each label is two classes, the bits of a class, or a signed byte.
 static void weigh_misread(weighing *w) {
     const lg_label_table *t = w->table;
-    double n = (double)w->n;
-    double one = -n * log((double)w->width);
     double float_prior = log_prior(LG_CAUSE_FLOAT_TARGETS, LG_CAUSE_NONE);
     double dtype_prior = log_prior(LG_CAUSE_TARGET_DTYPE, LG_CAUSE_NONE);
+    double width = (double)w->width;
+    const lg_hidden_labels none = {0};
+    lg_clean_sums values = w->in_range[0];
+    for (int64_t i = 0; i < t->n_out; i++) {
+        lg_clean_add(&values, fabs((double)t->out[i].value), t->out[i].count);
+    }
     if (t->n_all_float64 == w->n) {
         add_weight(w, LG_CAUSE_FLOAT_TARGETS, LG_CAUSE_NONE,
-                   float_prior + log(1 - LG_PRIOR_FLOAT32_BITS) + one, 0, 0);
+                   float_prior + log(1 - LG_PRIOR_FLOAT32_BITS) + log_clean(&values, &none, width),
+                   0, 0);
     }
+    // Two labels a value: as many kinds of values as there are pairs of classes.
+    double pairs = log_clean(&values, &none, width * width);
     if (t->n_all_float32 == w->n) {
         add_weight(w, LG_CAUSE_FLOAT_TARGETS, LG_CAUSE_NONE,
-                   float_prior + log(LG_PRIOR_FLOAT32_BITS) + 2 * one, 0, 0);
+                   float_prior + log(LG_PRIOR_FLOAT32_BITS) + pairs, 0, 0);
     }
     if (t->n_all_int32_pair == w->n) {
         add_weight(w, LG_CAUSE_TARGET_DTYPE, LG_CAUSE_NONE,
-                   dtype_prior + log(LG_PRIOR_DTYPE_PAIRS) + 2 * one, 0, 0);
+                   dtype_prior + log(LG_PRIOR_DTYPE_PAIRS) + pairs, 0, 0);
     }
     lg_clean_sums sums = w->in_range[0];
     bool bytes = w->width > 128 && t->counts != NULL;
@@ -498,7 +569,7 @@ static void weigh_misread(weighing *w) {
     if (bytes) {
         add_weight(w, LG_CAUSE_TARGET_DTYPE, LG_CAUSE_NONE,
                    dtype_prior + log(LG_PRIOR_DTYPE_SIGN_BYTES) +
-                       log_clean(&sums, (double)w->width),
+                       log_clean(&sums, &none, (double)w->width),
                    0, 0);
     }
 }

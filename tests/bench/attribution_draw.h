@@ -191,6 +191,36 @@ static inline bool draw_fault(draw *d, lg_cause cause, int64_t width, lg_fault_s
     return true;
 }
 
+// Two faults that write the same value are one fault to whoever sees the labels.
+static inline bool draw_faults_coincide(const draw *d, int64_t width, int64_t classes) {
+    const lg_scenario *s = &d->scenario;
+    int64_t first = INT64_MIN + 1; // a value no fault here writes
+    lg_cause kind = s->faults[0].kind;
+    if (kind == LG_CAUSE_OVER_SHIFTED_LABELS) {
+        first = -1;
+    } else if (kind == LG_CAUSE_ONE_BASED_LABELS || kind == LG_CAUSE_LABEL_EQUALS_WIDTH) {
+        first = width;
+    }
+    const lg_fault_spec *second = &s->faults[1];
+    for (int64_t i = 0; i < second->values.n; i++) {
+        int64_t value = second->values.items[i];
+        if (value == first || (value >= width && value < classes)) {
+            return true;
+        }
+        for (int64_t k = 0; k < s->faults[0].values.n; k++) {
+            if (s->faults[0].values.items[k] == second->values.items[i]) {
+                return true;
+            }
+        }
+    }
+    for (int64_t k = 0; k < s->faults[0].values.n; k++) {
+        if (second->kind == LG_CAUSE_LABEL_EQUALS_WIDTH && s->faults[0].values.items[k] == width) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static inline bool draw_is_remap(lg_cause cause) {
     return cause == LG_CAUSE_WRONG_HEAD_WIDTH || cause == LG_CAUSE_ONE_BASED_LABELS ||
            cause == LG_CAUSE_OVER_SHIFTED_LABELS;
@@ -321,7 +351,8 @@ static inline bool draw_batch(draw *d, uint64_t seed, int64_t index, double clea
         packed =
             packed || kind == LG_CAUSE_FLOAT_TARGETS || (kind == LG_CAUSE_TARGET_DTYPE && !wrap);
     }
-    if (!possible || (packed && s->n_faults > 1)) {
+    if (!possible || (packed && s->n_faults > 1) ||
+        (s->n_faults > 1 && draw_faults_coincide(d, width, classes))) {
         return false;
     }
     s->batch = (lg_batch_spec){.seed = seed ^ (uint64_t)index * UINT64_C(0x9e3779b97f4a7c15),
@@ -339,7 +370,12 @@ static inline bool draw_batch(draw *d, uint64_t seed, int64_t index, double clea
     }
     bool fired = true;
     for (int i = 0; i < d->batch.n_injections; i++) {
-        fired = fired && d->batch.injections[i].fired;
+        const lg_injection *one = &d->batch.injections[i];
+        int64_t wanted = s->faults[i].values.n > 0 ? s->faults[i].count : one->n_rows;
+        // A fault without a bad row shows nothing in labels; one that found too few rows is
+        // another.
+        fired = fired && one->fired && one->n_rows == wanted &&
+                (one->n_rows > 0 || one->cause != LG_CAUSE_WRONG_HEAD_WIDTH);
     }
     if (!fired) {
         lg_batch_free(&d->batch);

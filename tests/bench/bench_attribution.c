@@ -54,12 +54,22 @@ static bool was_injected(const lg_batch *batch, lg_cause cause) {
     return false;
 }
 
+// Whether every cause that a hypothesis states was injected.
+static bool is_right(const lg_batch *batch, const lg_hypothesis *h) {
+    return was_injected(batch, h->cause) &&
+           (h->with == LG_CAUSE_NONE || was_injected(batch, h->with));
+}
+
+// Whether it states all that was injected, and nothing else.
+static bool is_all(const lg_batch *batch, const lg_hypothesis *h) {
+    return is_right(batch, h) && (batch->n_injections > 1) == (h->with != LG_CAUSE_NONE);
+}
+
 static double probability_of_truth(const lg_batch *batch, const lg_finding *finding) {
     double sum = 0;
     for (int i = 0; i < finding->n_hypotheses; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
-        bool with = h->with != LG_CAUSE_NONE && was_injected(batch, h->with);
-        sum += was_injected(batch, h->cause) || with ? h->probability : 0;
+        sum += is_all(batch, h) ? h->probability : 0;
     }
     return sum;
 }
@@ -123,7 +133,8 @@ static void measure_one(measurement *m, const draw *d, int64_t index) {
         return;
     }
     lg_cause truth = batch->injections[0].cause;
-    bool right = was_injected(batch, finding.cause);
+    bool right = finding.n_hypotheses > 0 && is_right(batch, &finding.hypotheses[0]);
+    bool all = finding.n_hypotheses > 0 && is_all(batch, &finding.hypotheses[0]);
     bool named = false;
     bool all_named = true;
     for (int i = 0; i < batch->n_injections; i++) {
@@ -150,7 +161,7 @@ static void measure_one(measurement *m, const draw *d, int64_t index) {
     double top = finding.n_hypotheses > 0 ? finding.hypotheses[0].probability : 0;
     int decile = top >= 1 ? N_DECILES - 1 : (int)(top * N_DECILES);
     m->decile_n[decile]++;
-    m->decile_right[decile] += right;
+    m->decile_right[decile] += all;
     m->decile_sum[decile] += top;
     note_worst(m, (worst_case){.index = index,
                                .probability = probability_of_truth(batch, &finding),
