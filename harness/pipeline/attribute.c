@@ -44,21 +44,35 @@ static int by_probability(const void *a, const void *b) {
     return (left < right) - (left > right);
 }
 
+// Whether a hypothesis agrees with all that the first one states. One cause stated alone is right also
+// where a second one came with it; two stated together are right only together.
+static bool agrees(const lg_hypothesis *first, const lg_hypothesis *other) {
+    return first->with == LG_CAUSE_NONE &&
+           (other->cause == first->cause || other->with == first->cause);
+}
+
 // What the finding claims of a ranked list: how many hypotheses it has to name, and how sure it is.
 static void set_claims(lg_finding *finding) {
+    const lg_hypothesis *first = &finding->hypotheses[0];
     double rest = 0;
+    double against = 0;
     finding->n_named = 1;
     // Summed from the least, so that the small tail is not lost in rounding.
     for (int i = finding->n_hypotheses - 1; i >= 1; i--) {
-        rest += finding->hypotheses[i].probability;
+        const lg_hypothesis *h = &finding->hypotheses[i];
+        rest += h->probability;
+        against += agrees(first, h) ? 0 : h->probability;
         if (rest > LG_UNNAMED_REST && finding->n_named == 1) {
             finding->n_named = i + 1;
         }
     }
-    finding->cause = finding->hypotheses[0].cause;
-    finding->certain = rest <= LG_CERTAIN_REST;
+    if (against <= LG_UNNAMED_REST) {
+        finding->n_named = 1;
+    }
+    finding->cause = first->cause;
+    finding->certain = against <= LG_CERTAIN_REST;
     finding->ambiguous = finding->n_named > 1;
-    finding->headline = finding->hypotheses[0].evidence;
+    finding->headline = first->evidence;
 }
 
 // A fact beside label faults: the fact stands in every hypothesis, with each label cause in turn.
