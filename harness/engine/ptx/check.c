@@ -134,11 +134,13 @@ static bool check_scalar_source(lg_ptx_parser *parser, const lg_ptx_insn *insn,
         ok = lg_ptx_type_fits(parser->regs.items[operand->reg].type, slot->type, slot->relaxed) &&
              (!operand->negated || slot->type == LG_PTX_PRED);
     } else if (operand->kind == LG_OPERAND_SREG && slot->sreg) {
-        // As a 32-bit (or 64-bit) source; conversions and mov.u16 take the low half.
+        // mov.u16 takes the low half of one; %gridid once had 32 bits.
         lg_ptx_type have = lg_ptx_sreg_type(operand->sreg);
         lg_ptx_class class = lg_ptx_type_class(slot->type);
+        uint32_t bytes = lg_ptx_type_bytes(slot->type);
         ok = (class == LG_CLASS_INT || class == LG_CLASS_BITS) &&
-             lg_ptx_type_bytes(slot->type) <= lg_ptx_type_bytes(have);
+             (bytes == lg_ptx_type_bytes(have) || (bytes == 2 && have == LG_PTX_U32) ||
+              (bytes == 4 && operand->sreg == LG_SREG_GRIDID));
     }
     if (ok) {
         return true;
@@ -314,6 +316,13 @@ static bool check_vector_bytes(lg_ptx_parser *parser, const lg_ptx_insn *insn) {
                        "'%s': a vector access is at most 16 bytes wide", insn->text);
 }
 
+static bool wrong_count(lg_ptx_parser *parser, const lg_ptx_insn *insn, int least, int most) {
+    char wanted[32];
+    snprintf(wanted, sizeof wanted, least == most ? "%d" : "%d to %d", least, most);
+    return lg_ptx_fail(parser, insn->line, insn->column, "'%s' takes %s operand%s, not %d",
+                       insn->text, wanted, most == 1 ? "" : "s", insn->n_operands);
+}
+
 bool lg_ptx_check_insn(lg_ptx_parser *parser, lg_ptx_insn *insn, lg_ptx_operand *operands,
                        const lg_ptx_mnemonic *mnemonic, const lg_ptx_operand_places *places) {
     if (mnemonic->cache_hint && !drop_cache_policy(parser, insn, operands, places)) {
@@ -328,9 +337,7 @@ bool lg_ptx_check_insn(lg_ptx_parser *parser, lg_ptx_insn *insn, lg_ptx_operand 
     }
     int n_missing = mnemonic->n_slots - insn->n_operands;
     if (n_missing < 0 || n_missing > n_optional) {
-        return lg_ptx_fail(parser, insn->line, insn->column, "'%s' takes %d operand%s, not %d",
-                           insn->text, mnemonic->n_slots - (n_missing < 0 ? 0 : n_optional),
-                           mnemonic->n_slots == 1 ? "" : "s", insn->n_operands);
+        return wrong_count(parser, insn, mnemonic->n_slots - n_optional, mnemonic->n_slots);
     }
     bool ok = check_vector_bytes(parser, insn);
     int operand = 0;

@@ -12,6 +12,7 @@
 #define MAX_TEXT_BYTES ((size_t)256 << 20)
 
 static bool parse_version(lg_ptx_parser *parser) {
+    parser->has_version = true;
     lg_ptx_advance(parser);
     const lg_token tok = parser->tok;
     int major = 0;
@@ -28,7 +29,6 @@ static bool parse_version(lg_ptx_parser *parser) {
     if (major > 9) {
         return lg_ptx_fail(parser, tok.line, tok.column, "PTX version %s is newer than 9", text);
     }
-    parser->has_version = true;
     parser->module->version_major = major;
     parser->module->version_minor = minor;
     return true;
@@ -36,7 +36,9 @@ static bool parse_version(lg_ptx_parser *parser) {
 
 // sm_75, sm_90a, with further words behind commas: debug, texmode_independent …
 static bool parse_target(lg_ptx_parser *parser) {
+    parser->has_target = true;
     lg_ptx_advance(parser);
+    lg_token first = parser->tok;
     do {
         const lg_token tok = parser->tok;
         if (tok.kind != LG_TOKEN_WORD) {
@@ -44,11 +46,11 @@ static bool parse_target(lg_ptx_parser *parser) {
         }
         if (tok.n > 3 && tok.n < 12 && memcmp(tok.start, "sm_", 3) == 0) {
             parser->module->sm = atoi(tok.start + 3); // the lexer ended the word
-            parser->has_target = true;
         }
         lg_ptx_advance(parser);
     } while (lg_ptx_accept(parser, ','));
-    return parser->has_target || lg_ptx_fail_here(parser, "expected a target such as sm_75");
+    return parser->module->sm > 0 ||
+           lg_ptx_fail(parser, first.line, first.column, "expected a target such as sm_75");
 }
 
 static bool parse_address_size(lg_ptx_parser *parser) {
@@ -84,29 +86,26 @@ static bool parse_alias(lg_ptx_parser *parser) {
             return false;
         }
     }
-    if (!lg_ptx_expect(parser, ';')) {
+    if (!lg_ptx_finish_statement(parser)) {
         return false;
     }
     lg_ptx_name *alias = lg_ptx_intern(parser, words[0].start, words[0].n);
     lg_ptx_name *target = lg_ptx_intern(parser, words[1].start, words[1].n);
     const lg_ptx_binding *binding = target->binding;
     if (!binding || binding->kind != LG_BIND_FUNC) {
-        return lg_ptx_fail(parser, words[1].line, words[1].column, "'%s' is not a function",
-                           target->text);
+        lg_ptx_fail(parser, words[1].line, words[1].column, "'%s' is not a function", target->text);
+        return true;
     }
     // The alias is declared before as a function without a body: its index gets the same code.
-    lg_ptx_alias entry = {.target = binding->index, .alias = -1};
-    if (alias->binding && alias->binding->kind == LG_BIND_FUNC) {
-        entry.alias = alias->binding->index;
-        if (parser->has_body.items[entry.alias]) {
-            return lg_ptx_fail(parser, words[0].line, words[0].column, "'%s' is already defined",
-                               alias->text);
-        }
+    if (!alias->binding || alias->binding->kind != LG_BIND_FUNC) {
+        lg_ptx_fail(parser, words[0].line, words[0].column,
+                    "'%s' must be declared as a function before its .alias", alias->text);
+    } else if (parser->has_body.items[alias->binding->index]) {
+        lg_ptx_fail(parser, words[0].line, words[0].column, "'%s' is already defined", alias->text);
     } else {
-        return lg_ptx_fail(parser, words[0].line, words[0].column,
-                           "'%s' must be declared as a function before its .alias", alias->text);
+        lg_ptx_alias entry = {.alias = alias->binding->index, .target = binding->index};
+        LG_PTX_PUSH(parser->aliases, entry);
     }
-    LG_PTX_PUSH(parser->aliases, entry);
     return true;
 }
 
@@ -123,23 +122,28 @@ static bool parse_directive(lg_ptx_parser *parser) {
     static const struct {
         const char *text;
         bool (*parse)(lg_ptx_parser *parser);
+        bool one_line; // ends with its line, not with ';'
     } directives[] = {
-        {".version", parse_version},
-        {".target", parse_target},
-        {".address_size", parse_address_size},
-        {".section", skip_section},
-        {".alias", parse_alias},
-        {".extern", parse_linkage},
-        {".visible", parse_linkage},
-        {".weak", parse_linkage},
-        {".common", parse_linkage},
-        {".file", lg_ptx_parse_file},
-        {".loc", lg_ptx_parse_loc},
-        {".reg", lg_ptx_parse_reg},
+        {".version", parse_version, true},
+        {".target", parse_target, true},
+        {".address_size", parse_address_size, true},
+        {".section", skip_section, false},
+        {".alias", parse_alias, false},
+        {".extern", parse_linkage, false},
+        {".visible", parse_linkage, false},
+        {".weak", parse_linkage, false},
+        {".common", parse_linkage, false},
+        {".file", lg_ptx_parse_file, true},
+        {".loc", lg_ptx_parse_loc, true},
+        {".reg", lg_ptx_parse_reg, false},
     };
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
         if (lg_ptx_is_dot(parser, directives[i].text)) {
-            return directives[i].parse(parser);
+            bool ok = directives[i].parse(parser);
+            if (!ok && directives[i].one_line) {
+                lg_ptx_skip_line(parser);
+            }
+            return ok || directives[i].one_line;
         }
     }
     if (lg_ptx_is_dot(parser, ".func") || lg_ptx_is_dot(parser, ".entry")) {
@@ -164,6 +168,7 @@ static void parse_module(lg_ptx_parser *parser) {
         if (lg_ptx_accept(parser, ';')) {
             continue;
         }
+        lg_ptx_begin_statement(parser);
         bool ok = parser->tok.kind == LG_TOKEN_DOT ? parse_directive(parser)
                                                    : lg_ptx_expected(parser, "a directive");
         if (!ok) {

@@ -51,6 +51,8 @@ void lg_ptx_advance(lg_ptx_parser *parser) {
         return;
     }
     parser->last_line = parser->tok.line;
+    parser->braces += lg_ptx_is_punct(parser, '{');
+    parser->braces -= lg_ptx_is_punct(parser, '}');
     parser->tok = parser->next;
     lg_lexer_next(&parser->lexer, &parser->next);
     while (parser->next.kind == LG_TOKEN_BAD && !parser->stopped) {
@@ -116,12 +118,34 @@ void lg_ptx_skip_braces(lg_ptx_parser *parser) {
     }
 }
 
+bool lg_ptx_finish_statement(lg_ptx_parser *parser) {
+    if (lg_ptx_accept(parser, ';')) {
+        return true;
+    }
+    bool new_line = parser->tok.line > parser->last_line;
+    lg_ptx_expect(parser, ';');
+    return new_line;
+}
+
+void lg_ptx_skip_line(lg_ptx_parser *parser) {
+    int line = parser->last_line;
+    while (parser->tok.kind != LG_TOKEN_END && parser->tok.line == line &&
+           !lg_ptx_is_punct(parser, '}')) {
+        lg_ptx_advance(parser);
+    }
+}
+
+void lg_ptx_begin_statement(lg_ptx_parser *parser) {
+    parser->statement_braces = parser->braces;
+}
+
 void lg_ptx_skip_statement(lg_ptx_parser *parser) {
     while (parser->tok.kind != LG_TOKEN_END) {
+        bool inside = parser->braces > parser->statement_braces;
         if (lg_ptx_accept(parser, ';')) {
             return;
         }
-        if (lg_ptx_is_punct(parser, '}')) {
+        if (lg_ptx_is_punct(parser, '}') && !inside) {
             if (parser->depth == 0) {
                 lg_ptx_advance(parser);
             }
@@ -129,7 +153,7 @@ void lg_ptx_skip_statement(lg_ptx_parser *parser) {
         }
         if (lg_ptx_is_punct(parser, '{')) {
             lg_ptx_skip_braces(parser);
-            if (parser->depth == 0 && !lg_ptx_is_punct(parser, ';')) {
+            if (parser->depth == 0 && !inside && !lg_ptx_is_punct(parser, ';')) {
                 return;
             }
         } else {

@@ -31,7 +31,7 @@ static bool parse_targets(lg_ptx_parser *parser, lg_ptx_targets *targets) {
         LG_PTX_PUSH(parser->fixups, fixup);
     }
     free(names.items);
-    return ok && lg_ptx_expect(parser, ';');
+    return ok && lg_ptx_finish_statement(parser);
 }
 
 static bool parse_label(lg_ptx_parser *parser) {
@@ -45,7 +45,8 @@ static bool parse_label(lg_ptx_parser *parser) {
             return false;
         }
         LG_PTX_PUSH(parser->targets, targets);
-        return lg_ptx_bind(parser, name, LG_BIND_TARGETS, (int32_t)parser->targets.n - 1, 0, &at);
+        lg_ptx_bind(parser, name, LG_BIND_TARGETS, (int32_t)parser->targets.n - 1, 0, &at);
+        return true;
     }
     if (lg_ptx_accept_dot(parser, ".callprototype")) {
         lg_ptx_signature proto = {0};
@@ -53,14 +54,15 @@ static bool parse_label(lg_ptx_parser *parser) {
             return false;
         }
         LG_PTX_PUSH(parser->protos, proto);
-        return lg_ptx_bind(parser, name, LG_BIND_PROTO, (int32_t)parser->protos.n - 1, 0, &at) &&
-               lg_ptx_expect(parser, ';');
+        lg_ptx_bind(parser, name, LG_BIND_PROTO, (int32_t)parser->protos.n - 1, 0, &at);
+        return lg_ptx_finish_statement(parser);
     }
     if (lg_ptx_is_dot(parser, ".calltargets")) {
         return lg_ptx_fail_here(parser, ".calltargets is not supported; use .callprototype");
     }
     parser->last_label = (int32_t)parser->insns.n;
-    return lg_ptx_bind(parser, name, LG_BIND_LABEL, (int32_t)parser->insns.n, 0, &at);
+    lg_ptx_bind(parser, name, LG_BIND_LABEL, (int32_t)parser->insns.n, 0, &at);
+    return true; // what follows the label is a statement of its own
 }
 
 static bool parse_directive(lg_ptx_parser *parser) {
@@ -69,10 +71,16 @@ static bool parse_directive(lg_ptx_parser *parser) {
         return lg_ptx_parse_reg(parser);
     }
     if (lg_ptx_is_dot(parser, ".loc")) {
-        return lg_ptx_parse_loc(parser);
+        if (!lg_ptx_parse_loc(parser)) {
+            lg_ptx_skip_line(parser);
+        }
+        return true;
     }
     if (lg_ptx_is_dot(parser, ".file")) {
-        return lg_ptx_parse_file(parser);
+        if (!lg_ptx_parse_file(parser)) {
+            lg_ptx_skip_line(parser);
+        }
+        return true;
     }
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         if (lg_ptx_is_dot(parser, variables[i])) {
@@ -157,6 +165,7 @@ void lg_ptx_parse_body(lg_ptx_parser *parser, lg_token *end) {
     int first_depth = parser->depth;
     while (parser->tok.kind != LG_TOKEN_END) {
         *end = parser->tok;
+        lg_ptx_begin_statement(parser);
         if (lg_ptx_is_punct(parser, '}')) {
             lg_ptx_advance(parser);
             if (parser->depth == first_depth) {

@@ -283,7 +283,7 @@ bool lg_ptx_parse_variable(lg_ptx_parser *parser, bool is_extern) {
             return false;
         }
     } while (lg_ptx_accept(parser, ','));
-    return lg_ptx_expect(parser, ';');
+    return lg_ptx_finish_statement(parser);
 }
 
 bool lg_ptx_parse_param(lg_ptx_parser *parser, lg_ptx_symbol *symbol, lg_token *name_token) {
@@ -367,5 +367,5 @@ bool lg_ptx_parse_reg(lg_ptx_parser *parser) {
             return false;
         }
     } while (lg_ptx_accept(parser, ','));
-    return lg_ptx_expect(parser, ';');
+    return lg_ptx_finish_statement(parser);
 }

@@ -274,7 +274,8 @@ bool lg_ptx_parse_function(lg_ptx_parser *parser, bool is_extern) {
     lg_token name;
     bool ok = parse_directives(parser) && parse_header(parser, &name);
     if (ok && !lg_ptx_is_punct(parser, '{')) {
-        ok = lg_ptx_expect(parser, ';') && declare(parser, &name, false) >= 0;
+        ok = lg_ptx_finish_statement(parser);
+        declare(parser, &name, false);
     } else if (ok && is_extern) {
         ok = lg_ptx_fail_here(parser, "an .extern function has no body");
     } else if (ok) {

@@ -154,17 +154,6 @@ static bool parse_call(lg_ptx_parser *parser, lg_ptx_insn *insn, lg_ptx_operand 
     return true;
 }
 
-// The ';' at the end. When it is missing at the end of a line, the next line is not lost.
-static bool finish_line(lg_ptx_parser *parser) {
-    if (lg_ptx_is_punct(parser, ';')) {
-        lg_ptx_advance(parser);
-        return true;
-    }
-    bool new_line = parser->tok.line > parser->last_line;
-    lg_ptx_expect(parser, ';');
-    return new_line;
-}
-
 bool lg_ptx_parse_insn(lg_ptx_parser *parser) {
     lg_ptx_insn insn = {.guard = -1, .src = parser->src};
     lg_ptx_operand operands[LG_PTX_MAX_OPERANDS + 1];
@@ -201,7 +190,7 @@ bool lg_ptx_parse_insn(lg_ptx_parser *parser) {
                       : parse_operands(parser, &insn, operands, &places);
     // Operands that run into something odd are reported once, as that.
     bool complete = ok && lg_ptx_is_punct(parser, ';');
-    ok = ok && finish_line(parser);
+    ok = ok && lg_ptx_finish_statement(parser);
     if (complete) {
         if (is_call) {
             lg_ptx_check_call(parser, &insn, operands, proto, &places);

@@ -134,6 +134,9 @@ typedef struct lg_ptx_parser {
     lg_token tok;  // current
     lg_token next; // one ahead
     int last_line; // of the token before tok
+    // '{' taken and not yet closed, now and when the statement began: where an error lies inside
+    // the braces of an operand or initialiser, their '}' does not end the function.
+    int64_t braces, statement_braces;
     lg_ptx_module *module;
     lg_arena *arena;  // the module's
     lg_arena scratch; // freed when the parse ends
@@ -195,7 +198,14 @@ bool lg_ptx_accept_dot(lg_ptx_parser *parser, const char *text);
 // "expected ';'" at the current token, and false, when it is another.
 bool lg_ptx_expect(lg_ptx_parser *parser, int punct);
 bool lg_ptx_expected(lg_ptx_parser *parser, const char *what);
-// Moves behind the next ';' of this nesting level, or before a '}' or the end.
+// The ';' at the end. When it is missing at the end of a line, the next line is not lost: false
+// only where the rest has to be skipped.
+bool lg_ptx_finish_statement(lg_ptx_parser *parser);
+// For directives that end with their line: moves behind the tokens that are still on it.
+void lg_ptx_skip_line(lg_ptx_parser *parser);
+void lg_ptx_begin_statement(lg_ptx_parser *parser);
+// Moves behind the next ';' of the statement, or before the '}' that closes its scope, or to the
+// end.
 void lg_ptx_skip_statement(lg_ptx_parser *parser);
 void lg_ptx_skip_braces(lg_ptx_parser *parser); // at '{': behind its '}'
 

@@ -45,6 +45,12 @@ static void skip_line(lg_lexer *lexer) {
     lexer->at = end ? end : lexer->end;
 }
 
+static lg_token here(const lg_lexer *lexer) {
+    return (lg_token){.start = lexer->at,
+                      .line = lexer->line,
+                      .column = (int)(lexer->at - lexer->line_start) + 1};
+}
+
 // False for a block comment that nothing closes; the lexer is at the end then.
 static bool skip_comment(lg_lexer *lexer) {
     lexer->at += 2;
@@ -71,7 +77,8 @@ static bool at_line_start(const lg_lexer *lexer) {
     return true;
 }
 
-static bool skip_blank(lg_lexer *lexer) {
+// False when a comment is not closed; `comment` is where the last one began.
+static bool skip_blank(lg_lexer *lexer, lg_token *comment) {
     while (lexer->at < lexer->end) {
         char c = *lexer->at;
         if (c == '\n') {
@@ -81,6 +88,7 @@ static bool skip_blank(lg_lexer *lexer) {
         } else if (c == '/' && peek(lexer, 1) == '/') {
             skip_line(lexer);
         } else if (c == '/' && peek(lexer, 1) == '*') {
+            *comment = here(lexer);
             if (!skip_comment(lexer)) {
                 return false;
             }
@@ -237,14 +245,13 @@ static void lex_punct(lg_lexer *lexer, lg_token *token) {
 }
 
 void lg_lexer_next(lg_lexer *lexer, lg_token *token) {
-    bool closed = skip_blank(lexer);
-    *token = (lg_token){.start = lexer->at,
-                        .line = lexer->line,
-                        .column = (int)(lexer->at - lexer->line_start) + 1};
-    if (!closed) {
+    lg_token comment = {0};
+    if (!skip_blank(lexer, &comment)) {
+        *token = comment;
         bad(token, "the comment is not closed");
         return;
     }
+    *token = here(lexer);
     if (lexer->at >= lexer->end) {
         token->kind = LG_TOKEN_END;
         return;
