@@ -55,7 +55,8 @@ static void find_succs(lg_arena *arena, const lg_ptx_function *function, lg_ptx_
         const lg_ptx_insn *last = &function->insns[block->last];
         const lg_ptx_operand *target =
             last->n_operands > 0 ? &last->operands[last->n_operands - 1] : NULL;
-        size_t most = 1 + (last->op == LG_OP_BRX ? (size_t)target->n_elements : 1);
+        // One more for the edge that an endless loop gets.
+        size_t most = 2 + (last->op == LG_OP_BRX ? (size_t)target->n_elements : 1);
         block->succs = lg_arena_array(arena, most, sizeof *block->succs);
         if (last->op == LG_OP_BRA) {
             block->succs[block->n_succs++] = cfg->block_of[target->imm_bits];
@@ -85,7 +86,6 @@ typedef struct dom_tree {
     int32_t *idom;
     int32_t *pred_at, *preds; // predecessors of node v: preds[pred_at[v] .. pred_at[v+1])
     int32_t *stack, *stack_at;
-    bool *linked_to_exit; // blocks that got an edge to the exit
 } dom_tree;
 
 static int32_t *new_array(lg_arena *arena, int32_t n, int32_t value) {
@@ -176,12 +176,8 @@ static void empty_bucket(dom_tree *tree, int32_t parent) {
 
 static void find_semidominator(dom_tree *tree, const lg_ptx_cfg *cfg, int32_t node) {
     const lg_ptx_block *block = &cfg->blocks[node];
-    for (int32_t i = 0; i < block->n_succs + tree->linked_to_exit[node]; i++) {
-        int32_t v = i < block->n_succs ? block->succs[i] : cfg->n_blocks;
-        if (tree->number[v] < 0) {
-            continue;
-        }
-        int32_t u = eval(tree, v);
+    for (int32_t i = 0; i < block->n_succs; i++) {
+        int32_t u = eval(tree, block->succs[i]);
         if (tree->semi[u] < tree->semi[node]) {
             tree->semi[node] = tree->semi[u];
         }
@@ -205,7 +201,6 @@ static void find_ipdoms(lg_arena *arena, lg_ptx_cfg *cfg) {
     tree.idom = new_array(arena, n, 0);
     tree.stack = new_array(arena, n, 0);
     tree.stack_at = new_array(arena, n, 0);
-    tree.linked_to_exit = lg_arena_array(arena, (size_t)n, sizeof *tree.linked_to_exit);
     for (int32_t i = 0; i < n; i++) {
         tree.label[i] = i;
     }
@@ -213,7 +208,7 @@ static void find_ipdoms(lg_arena *arena, lg_ptx_cfg *cfg) {
     search(&tree, cfg->n_blocks, -1);
     for (int32_t b = cfg->n_blocks - 1; b >= 0; b--) {
         if (tree.number[b] < 0) {
-            tree.linked_to_exit[b] = true;
+            cfg->blocks[b].succs[cfg->blocks[b].n_succs++] = cfg->n_blocks;
             search(&tree, b, cfg->n_blocks);
         }
     }
