@@ -202,8 +202,8 @@ static void test_dtypes(void) {
          .text = "the target is int64 and the input float32: binary_cross_entropy reads both as "
                  "one type"},
         {.name = "the same with logits", LOGITS, .target_dtype = LG_UINT8, DTYPE,
-         .text = "the target is uint8 and the input float32: binary_cross_entropy_with_logits reads "
-                 "both as one type"},
+         .text = "the target is uint8 and the input float32: binary_cross_entropy_with_logits "
+                 "reads both as one type"},
         {.name = "grad_output of another type", .grad_output = "4", .grad_dtype = LG_FLOAT64,
          DOMAIN,
          .text = "grad_output is float64 and the input float32: they must be of one type"},
