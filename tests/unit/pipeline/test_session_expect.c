@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/session_expect.h"
+#include "unit/testing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_FAULT LG_CAUSE_NONE
+
+typedef struct expect_row {
+    const char *name;
+    lg_cause fault;
+    lg_policy policy;
+    lg_verdict verdict;
+    lg_attribution attribution;
+    lg_cause found;
+    const char *detected_by;
+    lg_expect expect;
+    bool as_expected;
+    const char *text;
+} expect_row;
+
+#define GUARDED LG_POLICY_ASSERT
+#define UNCHECKED LG_POLICY_NONE
+#define WIDTH LG_CAUSE_WRONG_HEAD_WIDTH
+#define ONE LG_CAUSE_ONE_BASED_LABELS
+#define EXACT LG_ATTRIBUTION_EXACT
+#define NO_ATTRIBUTION LG_ATTRIBUTION_NONE
+
+static int64_t rows_3_5[] = {3, 5};
+static int64_t rows_3_6[] = {3, 6};
+
+static const expect_row rows[] = {
+    {"control passes",
+     NO_FAULT,
+     GUARDED,
+     LG_PASS,
+     NO_ATTRIBUTION,
+     NO_FAULT,
+     NULL,
+     {0},
+     true,
+     "pass"},
+    {"control alarmed",
+     NO_FAULT,
+     GUARDED,
+     LG_FALSE_ALARM,
+     NO_ATTRIBUTION,
+     NO_FAULT,
+     NULL,
+     {0},
+     false,
+     "expected pass, found false_alarm"},
+    {"control misdiagnosed",
+     NO_FAULT,
+     GUARDED,
+     LG_PASS,
+     LG_ATTRIBUTION_WRONG,
+     ONE,
+     NULL,
+     {0},
+     false,
+     "expected no diagnosis, found one_based_labels"},
+    {"fault found exactly",
+     WIDTH,
+     GUARDED,
+     LG_DETECTED,
+     EXACT,
+     WIDTH,
+     "device_assert",
+     {0},
+     true,
+     "detected, cause wrong_head_width"},
+    {"fault found ambiguously",
+     WIDTH,
+     GUARDED,
+     LG_DETECTED,
+     LG_ATTRIBUTION_AMBIGUOUS,
+     ONE,
+     "nan",
+     {0},
+     true,
+     "detected, cause wrong_head_width"},
+    {"fault misdiagnosed",
+     WIDTH,
+     GUARDED,
+     LG_DETECTED,
+     LG_ATTRIBUTION_WRONG,
+     ONE,
+     "nan",
+     {0},
+     false,
+     "expected attribution exact or ambiguous, found wrong (one_based_labels)"},
+    {"fault missed",
+     WIDTH,
+     GUARDED,
+     LG_SILENT_CORRUPTION,
+     EXACT,
+     WIDTH,
+     NULL,
+     {0},
+     false,
+     "expected detected, found silent_corruption"},
+    {"fault passed",
+     WIDTH,
+     GUARDED,
+     LG_PASS,
+     EXACT,
+     WIDTH,
+     NULL,
+     {0},
+     false,
+     "expected detected, found pass"},
+    {"unchecked corrupts",
+     WIDTH,
+     UNCHECKED,
+     LG_SILENT_CORRUPTION,
+     EXACT,
+     WIDTH,
+     NULL,
+     {0},
+     true,
+     "silent_corruption or memory_fault"},
+    {"unchecked reads past",
+     WIDTH,
+     UNCHECKED,
+     LG_MEMORY_FAULT,
+     LG_ATTRIBUTION_WRONG,
+     ONE,
+     NULL,
+     {0},
+     true,
+     "silent_corruption or memory_fault"},
+    {"unchecked gives NaN",
+     WIDTH,
+     UNCHECKED,
+     LG_DETECTED,
+     EXACT,
+     WIDTH,
+     "nan",
+     {0},
+     true,
+     "silent_corruption or memory_fault"},
+    {"unchecked cannot be guarded",
+     WIDTH,
+     UNCHECKED,
+     LG_DETECTED,
+     EXACT,
+     WIDTH,
+     "host_check",
+     {0},
+     false,
+     "expected silent_corruption or memory_fault, found detected"},
+    {"unchecked never passes",
+     WIDTH,
+     UNCHECKED,
+     LG_PASS,
+     EXACT,
+     WIDTH,
+     NULL,
+     {0},
+     false,
+     "expected silent_corruption or memory_fault, found pass"},
+    {"no supervised row is a warning",
+     LG_CAUSE_NO_SUPERVISED_ROW,
+     GUARDED,
+     LG_PASS,
+     EXACT,
+     LG_CAUSE_NO_SUPERVISED_ROW,
+     NULL,
+     {0},
+     true,
+     "pass, cause no_supervised_row"},
+    {"no supervised row unseen",
+     LG_CAUSE_NO_SUPERVISED_ROW,
+     GUARDED,
+     LG_PASS,
+     NO_ATTRIBUTION,
+     NO_FAULT,
+     NULL,
+     {0},
+     false,
+     "expected attribution exact or ambiguous, found none (none)"},
+    {"untested is never fine",
+     NO_FAULT,
+     GUARDED,
+     LG_UNTESTED,
+     NO_ATTRIBUTION,
+     NO_FAULT,
+     NULL,
+     {0},
+     false,
+     "expected pass, found untested"},
+    {"untested even when asked for",
+     NO_FAULT,
+     GUARDED,
+     LG_UNTESTED,
+     NO_ATTRIBUTION,
+     NO_FAULT,
+     NULL,
+     {.has_verdict = true, .verdict = LG_UNTESTED},
+     false,
+     "expected untested, found untested"},
+    {"skipped is nobody's fault",
+     WIDTH,
+     GUARDED,
+     LG_SKIPPED,
+     NO_ATTRIBUTION,
+     NO_FAULT,
+     NULL,
+     {0},
+     true,
+     "detected"},
+    {"skipped where a verdict is asked for",
+     WIDTH,
+     GUARDED,
+     LG_SKIPPED,
+     NO_ATTRIBUTION,
+     NO_FAULT,
+     NULL,
+     {.has_verdict = true, .verdict = LG_DETECTED},
+     false,
+     "expected detected, found skipped"},
+    {"another cause expected",
+     WIDTH,
+     GUARDED,
+     LG_DETECTED,
+     EXACT,
+     WIDTH,
+     "nan",
+     {.has_cause = true, .cause = ONE},
+     false,
+     "expected cause one_based_labels, found wrong_head_width (certain)"},
+    {"another verdict expected",
+     WIDTH,
+     GUARDED,
+     LG_DETECTED,
+     EXACT,
+     WIDTH,
+     "nan",
+     {.has_verdict = true, .verdict = LG_SILENT_CORRUPTION},
+     false,
+     "expected silent_corruption, found detected"},
+    {"rows as expected",
+     WIDTH,
+     GUARDED,
+     LG_DETECTED,
+     EXACT,
+     WIDTH,
+     "nan",
+     {.has_rows = true, .rows = {2, rows_3_5}},
+     true,
+     "detected, 2 rows: 3 5, cause wrong_head_width"},
+    {"other rows expected",
+     WIDTH,
+     GUARDED,
+     LG_DETECTED,
+     EXACT,
+     WIDTH,
+     "nan",
+     {.has_rows = true, .rows = {2, rows_3_6}},
+     false,
+     "expected 2 rows: 3 6, found 2 rows: 3 5"},
+    {"attribution expected",
+     WIDTH,
+     UNCHECKED,
+     LG_MEMORY_FAULT,
+     LG_ATTRIBUTION_WRONG,
+     ONE,
+     NULL,
+     {.has_attribution = true, .attribution = EXACT},
+     false,
+     "expected attribution exact, found wrong (one_based_labels)"},
+    {"all differences are told",
+     WIDTH,
+     GUARDED,
+     LG_PASS,
+     LG_ATTRIBUTION_WRONG,
+     ONE,
+     NULL,
+     {.has_cause = true, .cause = WIDTH, .has_rows = true, .rows = {2, rows_3_6}},
+     false,
+     "expected detected, found pass; expected cause wrong_head_width, found one_based_labels "
+     "(certain); expected 2 rows: 3 6, found 2 rows: 3 5"},
+};
+
+static void test_each_result_meets_its_expectation(void) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const expect_row *row = &rows[i];
+        lg_scenario scenario = {.name = "s", .expect = row->expect};
+        scenario.n_faults = row->fault != LG_CAUSE_NONE;
+        scenario.faults[0].kind = row->fault;
+        lg_kernel kernel = {.name = "k", .policy = row->policy};
+        lg_case what = {.scenario = &scenario, .kernel = &kernel, .mode = LG_MODE_ASYNC};
+        lg_hypothesis hypothesis = {.cause = row->found, .probability = 1};
+        lg_case_result result = {.what = &what,
+                                 .verdict = row->verdict,
+                                 .attribution = row->attribution,
+                                 .detected_by = row->detected_by};
+        result.finding = (lg_finding){.cause = row->found,
+                                      .certain = row->found != LG_CAUSE_NONE,
+                                      .hypotheses = &hypothesis,
+                                      .n_hypotheses = row->found != LG_CAUSE_NONE,
+                                      .n_named = row->found != LG_CAUSE_NONE,
+                                      .n_rows = 2,
+                                      .rows = rows_3_5};
+        lg_arena arena = {0};
+        lg_expect_check(&result, &arena);
+        if (strcmp(result.expectation, row->text) != 0) {
+            fprintf(stderr, "\n    got: %s\n", result.expectation);
+        }
+        LG_CHECK_ROW(row->name, result.as_expected == row->as_expected);
+        LG_CHECK_ROW(row->name, strcmp(result.expectation, row->text) == 0);
+        lg_arena_free(&arena);
+    }
+}
+
+int main(void) {
+    const lg_test tests[] = {
+        {"each result meets its expectation", test_each_result_meets_its_expectation},
+    };
+    return lg_run_tests("pipeline.session_expect", tests, sizeof(tests) / sizeof(tests[0]));
+}
