@@ -59,7 +59,7 @@ template <typename A> struct on_probability {
         return (t - A(1)) * clamped_log(log1p(-p)) - t * clamped_log(log(p));
     }
     __device__ static A derivative(A p, A t, A) {
-        const A eps = A(1e-12);
+        const A eps = A(1e-12f); // the float constant in every type, as the reference
         const A spread = (A(1) - p) * p;
         return (p - t) / (spread > eps ? spread : eps);
     }
