@@ -256,6 +256,7 @@ static bool start_draft(generation *g, lg_label_draft *draft) {
         g->n_rows = lg_tensor_numel(target);
     }
     int64_t per_row = g->with_faults ? lg_inject_labels_per_row(g->scenario) : 1;
+    draft->given = given;
     draft->n_rows = g->n_rows;
     draft->n_drawn = g->n_rows * (given ? 1 : per_row);
     draft->dtype = given ? target->dtype : spec->dtype != LG_DTYPE_NONE ? spec->dtype : LG_INT64;

@@ -9,7 +9,8 @@
 //
 //   kind                 parameter    meaning
 //   -------------------  -----------  ------------------------------------------------------------
-//   wrong_head_width     head_width   columns of the input [max(1, classes - 1)]; 1..classes-1
+//   wrong_head_width     head_width   columns of the input [max(1, classes - 1)]; 1..classes-1. One
+//                                     drawn row gets class classes - 1 if no label is beyond C
 //   one_based_labels     -            every live label + 1
 //   over_shifted_labels  -            every live label - 1
 //   label_equals_width   rows | count [1] | fraction   rows that get the label C
@@ -82,6 +83,7 @@ typedef struct lg_label_draft {
     int64_t ignore_index;
     lg_dtype dtype; // of the target as the scenario asks for it
     uint64_t seed;
+    bool given; // listed or from a file: no label is changed but by the fault itself
 } lg_label_draft;
 
 // The widest head_width a scenario's faults leave: C of the input (K without wrong_head_width).

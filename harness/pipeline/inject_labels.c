@@ -28,41 +28,8 @@ static bool no_memory(const lg_fault_spec *fault, lg_diags *diags) {
                     lg_cause_name(fault->kind));
 }
 
-// The labels are what they always were: it is the input that has too few columns.
-static bool inject_head_width(const lg_fault_spec *fault, const lg_label_draft *draft,
-                              lg_injection *injection, lg_diags *diags) {
-    if (fault->head_width < 0 || fault->head_width >= draft->classes) {
-        if (draft->classes <= 1 && fault->head_width == 0) {
-            return true; // One class: there is no narrower head, the fault cannot fire.
-        }
-        return lg_error(diags, fault->loc,
-                        "wrong_head_width: head_width %lld must lie in 1..%lld, below the classes",
-                        (long long)fault->head_width, (long long)draft->classes - 1);
-    }
-    for (int64_t row = 0; row < draft->n_rows; row++) {
-        int64_t label = draft->labels[row];
-        if (label != draft->ignore_index && label >= draft->head_width) {
-            lg_injection_add_row(injection, row);
-        }
-    }
-    injection->n_changed = injection->n_rows;
-    // A head of one output is a fault without a bad row: softmax over it is 1 whatever is learnt.
-    injection->fired = injection->n_rows > 0 || (draft->head_width == 1 && draft->n_rows > 0);
-    return true;
-}
-
-// A class a label may be moved to so that `shift` neither ignores nor skips it; -1: none.
-static int64_t spare_class(const lg_label_draft *draft, int64_t shift) {
-    for (int64_t k = 0; k < draft->head_width; k++) {
-        if (k != draft->ignore_index && k + shift != draft->ignore_index &&
-            in_range(draft, k + shift)) {
-            return k;
-        }
-    }
-    return -1;
-}
-
-// One row must carry the class that the shift pushes over the edge, or the fault cannot be seen.
+// One live row must carry the class that the fault puts over the edge, or it cannot be seen: a
+// drawn row gets it when none has it. false: there is no live row, or the class is the ignored one.
 static bool ensure_edge_class(const lg_label_draft *draft, int index, int64_t edge) {
     int64_t n_usable = 0;
     for (int64_t row = 0; row < draft->n_rows; row++) {
@@ -85,6 +52,52 @@ static bool ensure_edge_class(const lg_label_draft *draft, int index, int64_t ed
         }
     }
     return false;
+}
+
+static bool has_live_label_from(const lg_label_draft *draft, int64_t least) {
+    for (int64_t row = 0; row < draft->n_rows; row++) {
+        if (draft->labels[row] != draft->ignore_index && draft->labels[row] >= least) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The labels are what they always were: it is the input that has too few columns.
+static bool inject_head_width(const lg_fault_spec *fault, int index, lg_label_draft *draft,
+                              lg_injection *injection, lg_diags *diags) {
+    if (fault->head_width < 0 || fault->head_width >= draft->classes) {
+        if (draft->classes <= 1 && fault->head_width == 0) {
+            return true; // One class: there is no narrower head, the fault cannot fire.
+        }
+        return lg_error(diags, fault->loc,
+                        "wrong_head_width: head_width %lld must lie in 1..%lld, below the classes",
+                        (long long)fault->head_width, (long long)draft->classes - 1);
+    }
+    if (!draft->given && draft->head_width > 1 && !has_live_label_from(draft, draft->head_width)) {
+        ensure_edge_class(draft, index, draft->classes - 1);
+    }
+    for (int64_t row = 0; row < draft->n_rows; row++) {
+        int64_t label = draft->labels[row];
+        if (label != draft->ignore_index && label >= draft->head_width) {
+            lg_injection_add_row(injection, row);
+        }
+    }
+    injection->n_changed = injection->n_rows;
+    // A head of one output is a fault without a bad row: softmax over it is 1 whatever is learnt.
+    injection->fired = injection->n_rows > 0 || (draft->head_width == 1 && draft->n_rows > 0);
+    return true;
+}
+
+// A class a label may be moved to so that `shift` neither ignores nor skips it; -1: none.
+static int64_t spare_class(const lg_label_draft *draft, int64_t shift) {
+    for (int64_t k = 0; k < draft->head_width; k++) {
+        if (k != draft->ignore_index && k + shift != draft->ignore_index &&
+            in_range(draft, k + shift)) {
+            return k;
+        }
+    }
+    return -1;
 }
 
 static bool inject_shift(int index, int64_t shift, lg_label_draft *draft, lg_injection *injection) {
@@ -250,7 +263,7 @@ bool lg_inject_labels(const lg_scenario *scenario, int index, lg_label_draft *dr
     int64_t width = draft->head_width;
     // Only the label faults are handled here; the rest have functions of their own.
     if (fault->kind == LG_CAUSE_WRONG_HEAD_WIDTH) {
-        return inject_head_width(fault, draft, injection, diags);
+        return inject_head_width(fault, index, draft, injection, diags);
     }
     if (fault->kind == LG_CAUSE_ONE_BASED_LABELS) {
         return inject_shift(index, 1, draft, injection);

@@ -66,6 +66,25 @@ static bool choose(const lg_fault_spec *fault, int index, uint64_t seed, const l
     return fine;
 }
 
+// -inf masks a class and harms only where the class counts: that of the label, or one with a
+// probability. `otherwise`: where there is none.
+static int64_t counting_class(const lg_batch *batch, int64_t row, int64_t otherwise) {
+    int64_t width = lg_batch_head_width(batch);
+    if (is_binary(batch)) {
+        return otherwise;
+    }
+    if (!batch->target_is_probability) {
+        int64_t label = lg_tensor_get_i64(&batch->target, row);
+        return label >= 0 && label < width ? label : otherwise;
+    }
+    for (int64_t c = 0; c < width; c++) {
+        if (lg_tensor_get_f64(&batch->target, entry_of(batch, row, c)) > 0) {
+            return c;
+        }
+    }
+    return otherwise;
+}
+
 static bool inject_nonfinite(const lg_fault_spec *fault, int index, uint64_t seed, lg_batch *batch,
                              lg_injection *injection, lg_diags *diags) {
     double value = fault->number == 0 ? NAN : fault->number;
@@ -84,6 +103,9 @@ static bool inject_nonfinite(const lg_fault_spec *fault, int index, uint64_t see
     for (int64_t i = 0; fine && width > 0 && i < n; i++) {
         int64_t c =
             (int64_t)lg_inject_draw_below(index, seed, LG_STREAM_FAULT_VALUE, i, (uint64_t)width);
+        if (value == -INFINITY && !in_target) {
+            c = counting_class(batch, rows[i], c);
+        }
         lg_tensor_set_f64(tensor, entry_of(batch, rows[i], c), value);
         lg_injection_add_row(injection, rows[i]);
     }
