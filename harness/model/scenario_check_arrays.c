@@ -139,7 +139,6 @@ static bool distribution_fits(const array_check *array) {
     case LG_DIST_NORMAL:
         return logits;
     case LG_DIST_UNIFORM:
-        return logits || labels || binary;
     case LG_DIST_CONSTANT:
         return logits || labels || binary;
     case LG_DIST_DEFAULT:

@@ -168,9 +168,9 @@ int64_t lg_npy_read(lg_npy_reader *reader, void *out, int64_t n, lg_diags *diags
         return -1;
     }
     if (got < n * (int64_t)item) {
+        int64_t whole = reader->header.n - reader->n_left + got / (int64_t)item;
         lg_error(diags, (lg_loc){.file = reader->name}, "ends after %lld of its %lld elements",
-                 (long long)(reader->header.n - reader->n_left + got / (int64_t)item),
-                 (long long)reader->header.n);
+                 (long long)whole, (long long)reader->header.n);
         return -1;
     }
     reader->n_left -= n;

@@ -95,7 +95,7 @@ static bool take_word(cursor *c, const char *word) {
 }
 
 static bool read_descr(cursor *c, lg_npy_header *header) {
-    char descr[32];
+    char descr[32] = "";
     skip_blanks(c);
     if (c->at < c->end && *c->at == '[') {
         return lg_error(c->diags, (lg_loc){.file = c->name},
