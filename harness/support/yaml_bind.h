@@ -43,22 +43,22 @@ typedef struct lg_field_table {
 
 struct lg_field {
     const char *key;
-    lg_field_type type;
-    size_t offset; // in the bound struct
-    bool required;
-    int64_t min, max;
-    double low, high;
+    size_t offset;    // in the bound struct
+    int64_t min, max; // of integers
+    double low, high; // of LG_FIELD_F64
     const char *const *(*choices)(size_t *n);
-    int first;
     const lg_field_table *table; // LG_FIELD_MAP; may be given for the documentation of a CUSTOM
     bool (*read)(lg_binder *binder, const lg_field *field, const char *what, lg_yaml_node *value,
                  void *object); // `object` is the bound struct, `what` the dotted path
-    uint32_t tags;              // for the table's owner: which variants take this field; 0: all
     const char *initial;        // default as YAML text, or NULL
     const char *fallback;       // a default in words, for the documentation
     const char *unit;           // of the documentation, "" when it has none
     const char *range; // in words; "" lets the documentation take it from min, max, choices
     const char *help;
+    lg_field_type type;
+    int first;     // the value of choices[0]
+    uint32_t tags; // for the table's owner: which variants take this field; 0: all
+    bool required;
 };
 
 // Sets the defaults, then every key of `map`. False when an error was added.
