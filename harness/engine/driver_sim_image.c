@@ -9,7 +9,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { MAX_IDLE = 8 }; // parsed texts kept although no context uses them
+// Bytes of texts whose parsed form is kept although no context uses them; that takes about five
+// times as much memory.
+enum { MAX_IDLE_BYTES = 32 << 20 };
 
 struct lg_simdrv_image {
     lg_simdrv_image *next; // most recently used first
@@ -89,10 +91,11 @@ void lg_simdrv_image_release(lg_simdrv_image *image) {
     lg_simdrv_image *unused = NULL;
     pthread_mutex_lock(&cache.lock);
     image->n_users--;
-    int n_idle = 0;
+    size_t idle_bytes = 0;
     for (lg_simdrv_image **link = &cache.images; *link;) {
         lg_simdrv_image *each = *link;
-        if (each->n_users == 0 && ++n_idle > MAX_IDLE) {
+        idle_bytes += each->n_users == 0 ? each->bytes : 0;
+        if (each->n_users == 0 && idle_bytes > MAX_IDLE_BYTES) {
             *link = each->next;
             each->next = unused;
             unused = each;

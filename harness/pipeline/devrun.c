@@ -9,33 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Compiled once by hand: adds a number of its own to each element, so that both a launch that did
-// not happen and memory somebody else wrote to show.
-static const char bystander_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
-                                    ".visible .entry lossgate_bystander(\n"
-                                    "    .param .u64 data, .param .u32 n)\n"
-                                    "{\n"
-                                    "    .reg .pred %p<2>;\n"
-                                    "    .reg .b32 %r<8>;\n"
-                                    "    .reg .b64 %rd<5>;\n"
-                                    "    ld.param.u64 %rd1, [data];\n"
-                                    "    ld.param.u32 %r1, [n];\n"
-                                    "    mov.u32 %r2, %ctaid.x;\n"
-                                    "    mov.u32 %r3, %ntid.x;\n"
-                                    "    mov.u32 %r4, %tid.x;\n"
-                                    "    mad.lo.s32 %r5, %r2, %r3, %r4;\n"
-                                    "    setp.ge.u32 %p1, %r5, %r1;\n"
-                                    "    @%p1 bra DONE;\n"
-                                    "    cvta.to.global.u64 %rd2, %rd1;\n"
-                                    "    mul.wide.u32 %rd3, %r5, 4;\n"
-                                    "    add.s64 %rd4, %rd2, %rd3;\n"
-                                    "    ld.global.u32 %r6, [%rd4];\n"
-                                    "    mad.lo.s32 %r7, %r6, 3, %r5;\n"
-                                    "    st.global.u32 [%rd4], %r7;\n"
-                                    "DONE:\n"
-                                    "    ret;\n"
-                                    "}\n";
-
 bool lg_device_error(const lg_device_session *session, lg_diags *diags, lg_loc loc,
                      const char *call, CUresult error) {
     const char *name = NULL;
@@ -47,8 +20,6 @@ lg_device_session *lg_device_open(const lg_driver *driver, const char *nvcc, con
                                   lg_diags *diags) {
     lg_device_session *session = lg_xcalloc(1, sizeof *session);
     session->driver = driver;
-    session->bystander.text = lg_xstrdup(bystander_ptx);
-    session->bystander.path = lg_xstrdup("bystander.ptx");
     CUresult error = driver->cuInit(0);
     const char *call = "cuInit";
     if (!error) {
@@ -67,22 +38,22 @@ lg_device_session *lg_device_open(const lg_driver *driver, const char *nvcc, con
     return session;
 }
 
-static void free_ptx(lg_loaded_ptx *ptx) {
-    free(ptx->key);
-    free(ptx->path);
-    free(ptx->text);
-}
-
 void lg_device_close(lg_device_session *session) {
     if (!session) {
         return;
     }
     lg_device_drop_context(session);
     for (size_t i = 0; i < session->n_ptx; i++) {
-        free_ptx(&session->ptx[i]);
+        free(session->ptx[i].key);
+        free(session->ptx[i].path);
+        free(session->ptx[i].text);
+        lg_ptx_index_free(&session->ptx[i].index);
     }
-    free_ptx(&session->bystander);
+    for (size_t i = 0; i < session->n_slices; i++) {
+        free(session->slices[i].key);
+    }
     free(session->ptx);
+    free(session->slices);
     free(session->prepared);
     lg_compiler_close(session->compiler);
     free(session);
@@ -111,40 +82,6 @@ bool lg_device_ensure_context(lg_device_session *session, lg_diags *diags) {
     return true;
 }
 
-// On the embedded device the load's own problems are known with their lines; elsewhere there is the
-// driver's log.
-static void report_load(const lg_device_session *session, const lg_loaded_ptx *ptx, lg_loc blame,
-                        CUresult error, const char *log, lg_diags *diags) {
-    const lg_diags *found =
-        strcmp(session->driver->name, "sim") == 0 ? lg_driver_sim_load_diags() : NULL;
-    lg_device_error(session, diags, blame, "cuModuleLoadDataEx", error);
-    for (size_t i = 0; found && i < found->n; i++) {
-        const lg_diag *diag = &found->items[i];
-        lg_diags_add(diags, diag->severity, (lg_loc){ptx->path, diag->line, diag->column},
-                     diag->source_line, "%s", diag->message);
-    }
-    if (!found && *log) {
-        lg_diags_add(diags, LG_NOTE, (lg_loc){ptx->path, 0, 0}, NULL, "%s", log);
-    }
-}
-
-bool lg_device_load(lg_device_session *session, lg_loaded_ptx *ptx, lg_loc blame, lg_diags *diags) {
-    if (ptx->generation == session->generation) {
-        return true;
-    }
-    char log[4096] = "";
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)(uintptr_t)sizeof log};
-    CUresult error =
-        session->driver->cuModuleLoadDataEx(&ptx->module, ptx->text, 2, options, values);
-    if (error) {
-        report_load(session, ptx, blame, error, log, diags);
-        return false;
-    }
-    ptx->generation = session->generation;
-    return true;
-}
-
 static char *ptx_key(const lg_kernel *kernel) {
     lg_str key = {0};
     lg_str_add(&key, kernel->source ? kernel->source : kernel->ptx);
@@ -155,12 +92,13 @@ static char *ptx_key(const lg_kernel *kernel) {
 }
 
 // Compiles or reads the kernel's PTX; text stays NULL when it cannot.
-static void get_text(lg_device_session *session, const lg_kernel *kernel, lg_loaded_ptx *ptx,
+static void get_text(lg_device_session *session, const lg_kernel *kernel, lg_ptx_source *ptx,
                      lg_diags *diags) {
     if (!kernel->source) {
         size_t n;
         ptx->path = lg_xstrdup(kernel->ptx);
         ptx->text = lg_read_file(kernel->ptx, &n);
+        ptx->n_bytes = n;
         if (!ptx->text) {
             lg_error(diags, kernel->loc, "%s: cannot read %s: %s", kernel->name, kernel->ptx,
                      strerror(errno));
@@ -181,6 +119,7 @@ static void get_text(lg_device_session *session, const lg_kernel *kernel, lg_loa
                    &compiled, diags)) {
         ptx->path = compiled.path;
         ptx->text = compiled.ptx;
+        ptx->n_bytes = compiled.n_bytes;
     }
 }
 
@@ -194,13 +133,11 @@ static size_t find_or_add_ptx(lg_device_session *session, const lg_kernel *kerne
         }
     }
     session->ptx = lg_xrealloc(session->ptx, (session->n_ptx + 1) * sizeof *session->ptx);
-    lg_loaded_ptx *ptx = &session->ptx[session->n_ptx];
-    *ptx = (lg_loaded_ptx){.key = key};
+    lg_ptx_source *ptx = &session->ptx[session->n_ptx];
+    *ptx = (lg_ptx_source){.key = key};
     get_text(session, kernel, ptx, diags);
-    if (ptx->text && lg_device_ensure_context(session, diags) &&
-        !lg_device_load(session, ptx, kernel->loc, diags)) {
-        free(ptx->text); // reported; the other kernels of this text fail without saying it again
-        ptx->text = NULL;
+    if (ptx->text) {
+        ptx->index = lg_ptx_index_make(ptx->text, ptx->n_bytes);
     }
     return session->n_ptx++;
 }
@@ -213,10 +150,8 @@ bool lg_device_prepare(lg_device_session *session, const lg_kernel *kernel, lg_d
     }
     lg_prepared_kernel prepared = {.kernel = kernel};
     prepared.ptx = find_or_add_ptx(session, kernel, diags);
-    lg_loaded_ptx *ptx = &session->ptx[prepared.ptx];
-    prepared.ok = ptx->text && lg_device_ensure_context(session, diags) &&
-                  lg_device_load(session, ptx, kernel->loc, diags) &&
-                  lg_device_check_entries(session, kernel, ptx->module, diags);
+    prepared.ok = session->ptx[prepared.ptx].text && lg_device_ensure_context(session, diags) &&
+                  lg_device_check_entries(session, kernel, prepared.ptx, diags);
     session->prepared = lg_xrealloc(session->prepared, (session->n_prepared + 1) * sizeof prepared);
     session->prepared[session->n_prepared++] = prepared;
     return prepared.ok;

@@ -218,10 +218,10 @@ static bool launch_stages(run *r) {
 static bool set_up(run *r, const lg_run_request *request) {
     const lg_prepared_kernel *prepared = lg_device_find(r->session, r->kernel, r->diags);
     if (!prepared || !lg_device_ensure_context(r->session, r->diags) ||
-        !lg_device_load(r->session, &r->session->ptx[prepared->ptx], r->kernel->loc, r->diags)) {
+        !lg_device_module(r->session, prepared->ptx, r->kernel, r->batch->input.dtype,
+                          lg_batch_device_target(r->batch)->dtype, &r->module, r->diags)) {
         return false;
     }
-    r->module = r->session->ptx[prepared->ptx].module;
     if (!r->driver->set_launch_blocking(r->options->blocking)) {
         return lg_error(
             r->diags, r->kernel->loc,

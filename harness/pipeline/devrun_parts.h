@@ -6,19 +6,30 @@
 #include "pipeline/buffers.h"
 #include "pipeline/compile.h"
 #include "pipeline/devrun.h"
+#include "pipeline/ptx_slice.h"
 
-// A PTX text and its module in the session's current context.
-typedef struct lg_loaded_ptx {
-    char *key; // source and flags, or path of the PTX: kernels of one source share it
+// A PTX text that was compiled or read; kernels of one source share it.
+typedef struct lg_ptx_source {
+    char *key; // source and flags, or path of the PTX
     char *path;
     char *text; // NULL: it could not be compiled or read, which has been reported
+    size_t n_bytes;
+    lg_ptx_index index;
+    bool whole;    // slices of it do not load: load all of it
+    bool reported; // its load problems have been told
+} lg_ptx_source;
+
+// What is loaded of a source for one kernel and one pair of types, or a text of our own.
+typedef struct lg_loaded_slice {
+    size_t ptx; // index into the session's sources
+    char *key;  // the entries' names
     uint64_t generation;
     CUmodule module; // valid when `generation` is the session's
-} lg_loaded_ptx;
+} lg_loaded_slice;
 
 typedef struct lg_prepared_kernel {
     const lg_kernel *kernel;
-    size_t ptx; // index into `ptx`
+    size_t ptx; // index into the session's sources
     bool ok;
 } lg_prepared_kernel;
 
@@ -30,20 +41,28 @@ struct lg_device_session {
     uint64_t generation;    // counts contexts, from 1
     uint64_t base_launches; // in the current context before the run
     size_t n_ptx;
-    lg_loaded_ptx *ptx;
+    lg_ptx_source *ptx;
+    size_t n_slices;
+    lg_loaded_slice *slices;
     size_t n_prepared;
     lg_prepared_kernel *prepared;
-    lg_loaded_ptx bystander;
+    uint64_t bystander_generation;
+    CUmodule bystander; // valid when its generation is the session's
 };
 
-// --- devrun.c
+// --- devrun.c, devrun_load.c
 
 // A usable context, current on this thread.
 bool lg_device_ensure_context(lg_device_session *session, lg_diags *diags);
 // Ends the context and all that is in it; the next run gets a fresh one.
 void lg_device_drop_context(lg_device_session *session);
-// Loads it into the current context, unless it is there.
-bool lg_device_load(lg_device_session *session, lg_loaded_ptx *ptx, lg_loc blame, lg_diags *diags);
+// A module of the current context with the kernel's entries for these types: one of many entries
+// loads in a hundredth of the time of all.
+bool lg_device_module(lg_device_session *session, size_t ptx, const lg_kernel *kernel,
+                      lg_dtype input, lg_dtype target, CUmodule *module, lg_diags *diags);
+// Loads a text that must load; its problems are reported as problems of `path`.
+bool lg_device_load(lg_device_session *session, const char *text, const char *path, lg_loc blame,
+                    CUmodule *module, lg_diags *diags);
 // The prepared kernel, preparing it if need be; NULL when it cannot run.
 const lg_prepared_kernel *lg_device_find(lg_device_session *session, const lg_kernel *kernel,
                                          lg_diags *diags);
@@ -55,8 +74,8 @@ bool lg_device_error(const lg_device_session *session, lg_diags *diags, lg_loc l
 
 // The entry's name with {policy}, {dtype} and {target} filled; malloc'd.
 char *lg_entry_name(const lg_kernel *kernel, const char *entry, lg_dtype input, lg_dtype target);
-// All arguments of all stages against the entries of the loaded module. All errors.
-bool lg_device_check_entries(lg_device_session *session, const lg_kernel *kernel, CUmodule module,
+// All arguments of all stages against the entries. All errors.
+bool lg_device_check_entries(lg_device_session *session, const lg_kernel *kernel, size_t ptx,
                              lg_diags *diags);
 // Bytes of each parameter of an entry into `bytes` (capacity `n`); the number there are, or n + 1
 // when more.

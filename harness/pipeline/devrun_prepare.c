@@ -83,8 +83,14 @@ static bool check_args(const lg_kernel *kernel, const lg_stage *stage, const cha
     return ok;
 }
 
-static bool check_entry(lg_device_session *session, const lg_kernel *kernel, const lg_stage *stage,
-                        const char *entry, CUmodule module, lg_diags *diags) {
+static bool check_entry(lg_device_session *session, const lg_kernel *kernel, size_t ptx,
+                        const lg_stage *stage, lg_dtype input, lg_dtype target, const char *entry,
+                        bool *loads, lg_diags *diags) {
+    CUmodule module;
+    *loads = lg_device_module(session, ptx, kernel, input, target, &module, diags);
+    if (!*loads) {
+        return false;
+    }
     CUfunction function;
     CUresult error = session->driver->cuModuleGetFunction(&function, module, entry);
     if (error == CUDA_ERROR_NOT_FOUND) {
@@ -116,32 +122,35 @@ static bool check_stage_names(const lg_kernel *kernel, const lg_stage *stage, lg
 
 // Each combination of types the manifest promises must exist. A name without {target} is checked
 // once a type, not once a pair.
-static bool check_stage(lg_device_session *session, const lg_kernel *kernel, const lg_stage *stage,
-                        CUmodule module, lg_diags *diags) {
+static bool check_stage(lg_device_session *session, const lg_kernel *kernel, size_t ptx,
+                        const lg_stage *stage, lg_diags *diags) {
     bool ok = check_stage_names(kernel, stage, diags);
     bool by_input = strstr(stage->entry, "{dtype}");
     bool by_target = strstr(stage->entry, "{target}");
     bool once_input = false;
-    for (int input = 1; input < LG_N_DTYPES; input++) {
+    bool loads = true; // after a load that failed, which told all, no other is tried
+    for (int input = 1; input < LG_N_DTYPES && loads; input++) {
         if (!(kernel->input_dtypes & 1u << input) || (once_input && !by_input)) {
             continue;
         }
         once_input = true;
         bool once_target = false;
-        for (int target = 1; target < LG_N_DTYPES; target++) {
+        for (int target = 1; target < LG_N_DTYPES && loads; target++) {
             if (by_target ? !(kernel->target_dtypes & 1u << target) : once_target) {
                 continue;
             }
             once_target = true;
             char *entry = lg_entry_name(kernel, stage->entry, (lg_dtype)input, (lg_dtype)target);
-            ok = check_entry(session, kernel, stage, entry, module, diags) && ok;
+            ok = check_entry(session, kernel, ptx, stage, (lg_dtype)input, (lg_dtype)target, entry,
+                             &loads, diags) &&
+                 ok;
             free(entry);
         }
     }
     return ok;
 }
 
-bool lg_device_check_entries(lg_device_session *session, const lg_kernel *kernel, CUmodule module,
+bool lg_device_check_entries(lg_device_session *session, const lg_kernel *kernel, size_t ptx,
                              lg_diags *diags) {
     bool ok = true;
     if (kernel->n_stages == 0 || kernel->n_stages + 2 > LG_MAX_LAUNCHES) {
@@ -149,7 +158,7 @@ bool lg_device_check_entries(lg_device_session *session, const lg_kernel *kernel
                       kernel->name, kernel->n_stages, LG_MAX_LAUNCHES - 2);
     }
     for (int i = 0; i < kernel->n_stages; i++) {
-        ok = check_stage(session, kernel, &kernel->stages[i], module, diags) && ok;
+        ok = check_stage(session, kernel, ptx, &kernel->stages[i], diags) && ok;
     }
     return ok;
 }

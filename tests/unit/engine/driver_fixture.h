@@ -139,7 +139,7 @@ static const ending endings[] = {
     {"misaligned", "fail_misaligned", CUDA_ERROR_MISALIGNED_ADDRESS,
      "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned"},
     {"trap", "fail_trap", CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "trap"},
-    {"timeout", "fail_timeout", CUDA_ERROR_LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT", "budget"},
+    {"timeout", "fail_timeout", CUDA_ERROR_LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT", "timeout"},
 };
 enum { N_ENDINGS = sizeof endings / sizeof *endings };
 
