@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
 
-#include "model/loss.h"
 #include "pipeline/attribute.h"
-#include "pipeline/generate.h"
-#include "pipeline/hostcheck.h"
+#include "pipeline/session_case.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -43,12 +41,13 @@ static void add_losses(json_t *object, const lg_batch *batch, const lg_reference
     }
 }
 
-static void add_cause(json_t *object, const lg_batch *batch, const lg_reference *reference,
-                      const lg_refusal *refusal) {
-    lg_attribute_input input = {.batch = batch, .reference = reference, .refusal = refusal};
+static void add_cause(json_t *object, const lg_point_data *data) {
+    const lg_refusal *refusal = data->refusal.cause != LG_CAUSE_NONE ? &data->refusal : NULL;
+    const lg_reference *reference = data->has_reference ? &data->reference : NULL;
+    lg_attribute_input input = {.batch = &data->batch, .reference = reference, .refusal = refusal};
     lg_finding finding = {0};
     lg_attribute(&input, &finding);
-    bool valid = !refusal && reference && reference->n_invalid == 0;
+    bool valid = reference && reference->n_invalid == 0;
     json_object_set_new(object, "valid", json_boolean(valid));
     if (finding.warning && valid) {
         json_object_set_new(object, "warning", json_string(lg_cause_name(finding.cause)));
@@ -56,51 +55,46 @@ static void add_cause(json_t *object, const lg_batch *batch, const lg_reference 
     if (!valid) {
         json_object_set_new(object, "cause", json_string(lg_cause_name(finding.cause)));
         json_object_set_new(object, "rows",
-                            refusal || !reference
-                                ? rows(finding.rows, finding.n_rows)
-                                : rows(reference->invalid_rows, reference->n_invalid));
-        if (refusal && refusal->text) {
-            json_object_set_new(object, "refused", json_string(refusal->text));
-        }
+                            reference ? rows(reference->invalid_rows, reference->n_invalid)
+                                      : rows(finding.rows, finding.n_rows));
+    }
+    if (refusal && refusal->text) {
+        json_object_set_new(object, "refused", json_string(refusal->text));
     }
     lg_finding_free(&finding);
 }
 
+static void print_json(const lg_scenario *scenario, const lg_point_data *data) {
+    json_t *object = json_object();
+    if (scenario->point && *scenario->point) {
+        json_object_set_new(object, "point", json_string(scenario->point));
+    }
+    if (data->has_reference) {
+        add_losses(object, &data->batch, &data->reference);
+    } else {
+        json_object_set_new(object, "loss", json_array());
+        json_object_set_new(object, "row_loss", json_array());
+        json_object_set_new(object, "total_weight", json_null());
+    }
+    add_cause(object, data);
+    char *text = json_dumps(object, JSON_COMPACT);
+    printf("%s\n", text ? text : "{}");
+    free(text);
+    json_decref(object);
+}
+
 // One object a point; false when its batch cannot be made.
 static bool print_point(const lg_scenario *scenario, lg_diags *diags) {
-    lg_batch batch = {0};
-    if (!lg_generate(scenario, true, &batch, diags)) {
-        return false;
-    }
-    lg_arena arena = {0};
-    lg_refusal refusal = lg_hostcheck(&batch, &arena);
-    bool refused = refusal.cause != LG_CAUSE_NONE;
-    lg_reference reference = {0};
-    bool ok =
-        refused || lg_reference_compute(&batch, batch.loss.direction & LG_BACKWARD, &reference);
+    lg_point_data data;
+    size_t n_errors = diags->n_errors;
+    lg_point_prepare(scenario, &data, diags);
+    bool ok = data.failure == NULL;
     if (ok) {
-        json_t *object = json_object();
-        if (scenario->point && *scenario->point) {
-            json_object_set_new(object, "point", json_string(scenario->point));
-        }
-        if (refused) {
-            json_object_set_new(object, "loss", json_array());
-            json_object_set_new(object, "row_loss", json_array());
-            json_object_set_new(object, "total_weight", json_null());
-        } else {
-            add_losses(object, &batch, &reference);
-        }
-        add_cause(object, &batch, refused ? NULL : &reference, refused ? &refusal : NULL);
-        char *text = json_dumps(object, JSON_COMPACT);
-        printf("%s\n", text ? text : "{}");
-        free(text);
-        json_decref(object);
-    } else {
-        lg_error(diags, (lg_loc){.file = scenario->path}, "no memory for the reference");
+        print_json(scenario, &data);
+    } else if (diags->n_errors == n_errors) {
+        lg_error(diags, (lg_loc){.file = scenario->path}, "%s", data.failure);
     }
-    lg_reference_free(&reference);
-    lg_batch_free(&batch);
-    lg_arena_free(&arena);
+    lg_point_free(&data);
     return ok;
 }
 

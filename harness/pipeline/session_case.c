@@ -7,6 +7,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/session_expect.h"
 #include "pipeline/session_histogram.h"
+#include "pipeline/tolerance.h"
 #include "support/alloc.h"
 
 #include <math.h>
@@ -37,6 +38,9 @@ void lg_point_prepare(const lg_scenario *scenario, lg_point_data *data, lg_diags
         data->failure = last_error(&data->arena, diags, first, "the batch could not be generated");
         return;
     }
+    data->view = data->batch;
+    data->view.target = *lg_batch_device_target(&data->batch);
+    data->view.device_target = (lg_tensor){0};
     data->n_labels = lg_label_histogram(&data->batch, data->labels);
     data->refusal = lg_hostcheck(&data->batch, &data->arena);
     // The reference needs shapes and types that agree; a refused batch may have neither.
@@ -44,8 +48,10 @@ void lg_point_prepare(const lg_scenario *scenario, lg_point_data *data, lg_diags
         return;
     }
     bool backward = data->batch.loss.direction & LG_BACKWARD;
-    data->has_reference = lg_reference_compute(&data->batch, backward, &data->reference);
-    if (!data->has_reference) {
+    data->has_reference = lg_reference_compute(&data->view, backward, &data->reference);
+    bool other_labels = lg_tensor_exists(&data->batch.device_target);
+    data->has_meant = other_labels && lg_reference_compute(&data->batch, false, &data->meant);
+    if (!data->has_reference || data->has_meant != other_labels) {
         data->failure = "no memory for the reference";
     }
 }
@@ -54,6 +60,9 @@ void lg_point_free(lg_point_data *data) {
     lg_batch_free(&data->batch);
     if (data->has_reference) {
         lg_reference_free(&data->reference);
+    }
+    if (data->has_meant) {
+        lg_reference_free(&data->meant);
     }
     lg_arena_free(&data->arena);
     *data = (lg_point_data){0};
@@ -97,6 +106,28 @@ static void copy_loss(lg_case_result *result) {
     }
 }
 
+// A kernel may be right for labels that were misread on their way: every label is in range, the
+// loss is plausible, and it is not the loss of the data.
+static void check_meaning(const lg_point_data *data, lg_case_run *run) {
+    lg_case_result *result = &run->result;
+    if (result->verdict != LG_PASS || !data->has_meant || result->n_loss != data->meant.n_loss) {
+        return;
+    }
+    lg_quantity quantity = data->meant.scalar ? LG_Q_LOSS : LG_Q_ROW_LOSS;
+    for (int64_t i = 0; i < result->n_loss; i++) {
+        double want = data->meant.loss[i];
+        double bound = lg_tolerance(&data->batch, &data->meant, quantity, i, want);
+        if (!(lg_compare(result->loss[i], want, bound, data->batch.input.dtype) <= 1)) {
+            result->verdict = LG_SILENT_CORRUPTION;
+            result->reason = lg_arena_printf(
+                &run->arena,
+                "no signal, and the labels are not those meant: the loss is %.9g, right is %.9g",
+                result->loss[i], want);
+            return;
+        }
+    }
+}
+
 // A batch that breaks a contract of the caller makes a kernel's wrong number no fault of the
 // kernel.
 static bool is_kernel_fault(const lg_point_data *data, lg_verdict verdict) {
@@ -108,19 +139,21 @@ static void judge_and_attribute(const lg_point_data *data, lg_case_run *run) {
     lg_case_result *result = &run->result;
     const lg_reference *reference = data->has_reference ? &data->reference : NULL;
     const lg_refusal *refusal = data->refusal.cause != LG_CAUSE_NONE ? &data->refusal : NULL;
-    lg_judgement judgement = lg_judge(&data->batch, reference, refusal, result->what->kernel,
+    lg_judgement judgement = lg_judge(&data->view, reference, refusal, result->what->kernel,
                                       &result->observation, &run->arena);
     result->verdict = judgement.verdict;
     result->detected_by = judgement.detected_by;
     result->reason = judgement.reason;
     result->max_error_share = judgement.max_error_share;
     copy_loss(result);
+    bool kernel_fault = is_kernel_fault(data, result->verdict);
+    check_meaning(data, run);
     lg_attribute_input input = {.batch = &data->batch,
                                 .reference = reference,
                                 .refusal = refusal,
                                 .kernel = result->what->kernel,
                                 .observation = &result->observation,
-                                .result_wrong = is_kernel_fault(data, judgement.verdict)};
+                                .result_wrong = kernel_fault};
     lg_attribute(&input, &result->finding);
     result->attribution = lg_attribution_grade(&data->batch, &result->finding);
 }

@@ -13,9 +13,15 @@
 typedef struct lg_point_data {
     lg_arena arena;
     lg_batch batch;
+    // The batch as the kernel sees it: `target` is what is handed to the device. Borrows from
+    // `batch`.
+    lg_batch view;
     lg_refusal refusal;     // cause NONE: accepted
-    lg_reference reference; // only when `has_reference`: a refused batch has none
+    lg_reference reference; // of `view`; only when `has_reference`: a refused batch has none
     bool has_reference;
+    // Of the labels as they are meant; only when the device is handed others (a misread dtype).
+    lg_reference meant;
+    bool has_meant;
     int64_t n_labels;
     lg_label_bin labels[LG_MAX_LABEL_BINS];
     const char *failure; // why there is no batch to run, or NULL
