@@ -7,6 +7,10 @@
 static const char block_mark[] = ": block: [";
 static const char thread_mark[] = ", thread: [";
 static const char assertion_mark[] = " Assertion ";
+static const char global_mark[] = ": global id: [";
+static const char local_mark[] = ", local id: [";
+static const char hip_mark[] = ": Device-side assertion ";
+static const char plain_mark[] = "Assertion ";
 static const char end_mark[] = " failed.";
 
 // A cursor over one line.
@@ -108,21 +112,87 @@ static bool split_head(const char *text, size_t n, lg_assert_match *match) {
     return false;
 }
 
-bool lg_assert_parse(const char *line, size_t n, lg_assert_match *match) {
-    if (n > 0 && line[n - 1] == '\r') {
-        n--;
-    }
+static const char *find(const char *text, size_t n, const char *mark) {
+    return n ? memmem(text, n, mark, strlen(mark)) : NULL;
+}
+
+static lg_assert_match start_match(lg_assert_form form) {
+    return (lg_assert_match){.form = form, .file = {"", 0}, .function = {"", 0}};
+}
+
+// `head` + mark + triple + mark + triple + " Assertion `expr` failed."
+static bool parse_threads(const char *line, size_t n, const char *first, const char *second,
+                          lg_assert_match *match) {
     // The mark is rare, so that other lines cost one search. A function's name cannot hold it.
-    const char *block = n ? memmem(line, n, block_mark, strlen(block_mark)) : NULL;
+    const char *block = find(line, n, first);
     if (!block) {
         return false;
     }
-    *match = (lg_assert_match){0};
-    cursor in = {block + strlen(block_mark), line + n};
-    return take_triple(&in, match->block) && take(&in, thread_mark) &&
-           take_triple(&in, match->thread) && take(&in, assertion_mark) &&
-           take_expression(&in, &match->expression) &&
-           split_head(line, (size_t)(block - line), match);
+    *match = start_match(LG_ASSERT_CUDA);
+    match->has_thread = true;
+    cursor in = {block + strlen(first), line + n};
+    bool ok = take_triple(&in, match->block) && take(&in, second) &&
+              take_triple(&in, match->thread) && take(&in, assertion_mark) &&
+              take_expression(&in, &match->expression) &&
+              split_head(line, (size_t)(block - line), match);
+    match->rest = (lg_span){in.at, (size_t)(in.end - in.at)};
+    return ok;
+}
+
+static size_t without_cr(const char *line, size_t n) {
+    return n > 0 && line[n - 1] == '\r' ? n - 1 : n;
+}
+
+bool lg_assert_parse(const char *line, size_t n, lg_assert_match *match) {
+    return parse_threads(line, without_cr(line, n), block_mark, thread_mark, match);
+}
+
+static bool parse_hip(const char *line, size_t n, lg_assert_match *match) {
+    const char *mark = find(line, n, hip_mark);
+    if (!mark) {
+        return false;
+    }
+    *match = start_match(LG_ASSERT_HIP);
+    cursor in = {mark + strlen(hip_mark), line + n};
+    bool ok =
+        take_expression(&in, &match->expression) && split_head(line, (size_t)(mark - line), match);
+    match->rest = (lg_span){in.at, (size_t)(in.end - in.at)};
+    return ok;
+}
+
+static bool parse_plain(const char *line, size_t n, lg_assert_match *match) {
+    const char *mark = find(line, n, plain_mark);
+    if (!mark) {
+        return false;
+    }
+    *match = start_match(LG_ASSERT_PLAIN);
+    cursor in = {mark + strlen(plain_mark), line + n};
+    if (!take_expression(&in, &match->expression)) {
+        return false;
+    }
+    match->rest = (lg_span){in.at, (size_t)(in.end - in.at)};
+    // `file:line: function: ` or `file:line ` before it; a host check may name no file here.
+    size_t head = (size_t)(mark - line);
+    while (head > 0 && (line[head - 1] == ' ' || line[head - 1] == ':')) {
+        head--;
+    }
+    lg_assert_match place = *match;
+    if (split_head(line, head, &place)) {
+        *match = place;
+    }
+    return true;
+}
+
+bool lg_assert_parse_any(const char *line, size_t n, lg_assert_match *match) {
+    if (lg_assert_parse(line, n, match)) {
+        return true;
+    }
+    n = without_cr(line, n);
+    if (parse_threads(line, n, global_mark, local_mark, match)) {
+        match->form = LG_ASSERT_SYCL;
+        return true;
+    }
+    return parse_hip(line, n, match) || parse_plain(line, n, match);
 }
 
 static const char *copy(lg_arena *arena, lg_span span) {

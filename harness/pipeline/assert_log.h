@@ -18,14 +18,26 @@ typedef struct lg_span {
     size_t n;
 } lg_span;
 
+// Who prints it, and so what the line says.
+typedef enum lg_assert_form {
+    LG_ASSERT_CUDA = 1, // the form above; Windows prints no function
+    LG_ASSERT_HIP,      // `file:line: function: Device-side assertion `expr' failed.`
+    LG_ASSERT_SYCL,     // as CUDA, with `global id: [...], local id: [...]`
+    LG_ASSERT_PLAIN,    // `file:line Assertion `expr` failed.`, from a printf in a kernel or a
+                        // host check; a text with the values may follow
+} lg_assert_form;
+
 typedef struct lg_assert_match {
-    lg_span file;
+    lg_assert_form form;
+    lg_span file; // empty for a plain one that names none
     int line;
     lg_span function; // may be empty: some platforms print none
     bool has_function;
-    int64_t block[3];
-    int64_t thread[3];
+    bool has_thread;    // `block` and `thread` were printed
+    int64_t block[3];   // SYCL: the global id
+    int64_t thread[3];  // SYCL: the local id
     lg_span expression; // without the quotes
+    lg_span rest;       // of the line, behind `failed.`
 } lg_assert_match;
 
 // Parses one line of n bytes (without its newline; a trailing CR is ignored). Text before the file
@@ -33,6 +45,9 @@ typedef struct lg_assert_match {
 // backquotes, in a backquote and a quote, or in quotes. False: not an assert line, `match`
 // undefined.
 bool lg_assert_parse(const char *line, size_t n, lg_assert_match *match);
+
+// The same for a line of any form.
+bool lg_assert_parse_any(const char *line, size_t n, lg_assert_match *match);
 
 // Counts the assert lines of a log and keeps the first `max_kept` of them, copied into `arena`.
 int64_t lg_assert_log_parse(const char *log, size_t n, int64_t max_kept, lg_arena *arena,

@@ -193,10 +193,64 @@ static void test_log(void) {
     lg_str_free(&log);
 }
 
+typedef struct form_row {
+    const char *name;
+    const char *line;
+    lg_assert_form form; // 0: no assert line of any form
+    const char *file;
+    int number;
+    const char *function;
+    int64_t block, thread; // their x
+    const char *expression;
+    const char *rest;
+} form_row;
+
+static const form_row form_rows[] = {
+    {"cuda", "a.cu:1: f: block: [2,0,0], thread: [7,0,0] Assertion `t` failed.", LG_ASSERT_CUDA,
+     "a.cu", 1, "f", 2, 7, "t", ""},
+    {"hip", "/w/Loss.hip:9: void f<a::b>(int): Device-side assertion `t >= 0' failed.",
+     LG_ASSERT_HIP, "/w/Loss.hip", 9, "void f<a::b>(int)", 0, 0, "t >= 0", ""},
+    {"hip without a function", "k.hip:9: : Device-side assertion `t' failed.\r", LG_ASSERT_HIP,
+     "k.hip", 9, "", 0, 0, "t", ""},
+    {"sycl", "L.cpp:88: f(int *): global id: [51,0,0], local id: [19,0,0] Assertion `t` failed.",
+     LG_ASSERT_SYCL, "L.cpp", 88, "f(int *)", 51, 19, "t", ""},
+    {"printf of a kernel, with values",
+     "Error: /p/x_op.cu:536 Assertion `l >= 0 && l < d` failed. The value got 30.", LG_ASSERT_PLAIN,
+     "/p/x_op.cu", 536, "", 0, 0, "l >= 0 && l < d", " The value got 30."},
+    {"host check", "RuntimeError: Assertion `cur' failed.  at /q/C.c:97", LG_ASSERT_PLAIN, "", 0,
+     "", 0, 0, "cur", "  at /q/C.c:97"},
+    {"assert of the C library", "a.out: a.c:3: main: Assertion `x == 1' failed.", LG_ASSERT_PLAIN,
+     "a.c", 3, "main", 0, 0, "x == 1", ""},
+    {"hip without quotes", "k.hip:9: f: Device-side assertion t failed.", 0, "", 0, "", 0, 0, "",
+     ""},
+    {"no end", "k.cu:9 Assertion `t` fail", 0, "", 0, "", 0, 0, "", ""},
+    {"prose", "the Assertion that t failed.", 0, "", 0, "", 0, 0, "", ""},
+};
+
+static void test_forms(void) {
+    for (size_t i = 0; i < sizeof form_rows / sizeof *form_rows; i++) {
+        const form_row *row = &form_rows[i];
+        lg_assert_match match;
+        bool ok = lg_assert_parse_any(row->line, strlen(row->line), &match);
+        LG_CHECK_ROW(row->name, ok == (row->form != 0));
+        if (ok) {
+            LG_CHECK_ROW(row->name, match.form == row->form);
+            LG_CHECK_ROW(row->name, same(match.file, row->file));
+            LG_CHECK_ROW(row->name, match.line == row->number);
+            LG_CHECK_ROW(row->name, same(match.function, row->function));
+            LG_CHECK_ROW(row->name, match.block[0] == row->block);
+            LG_CHECK_ROW(row->name, match.thread[0] == row->thread);
+            LG_CHECK_ROW(row->name, same(match.expression, row->expression));
+            LG_CHECK_ROW(row->name, same(match.rest, row->rest));
+        }
+    }
+}
+
 int main(void) {
     static const lg_test tests[] = {{"good lines", test_good_lines},
                                     {"bad lines", test_bad_lines},
                                     {"prefixes of good lines", test_prefixes},
-                                    {"a log", test_log}};
+                                    {"a log", test_log},
+                                    {"lines of every form", test_forms}};
     return lg_run_tests("pipeline/assert_log", tests, sizeof tests / sizeof *tests);
 }
