@@ -50,9 +50,26 @@ static int64_t count_of_class(const weighing *w, int64_t k) {
 
 // --- the stray part -----------------------------------------------------------------------------
 
+// Whether a label of [0, C) can be there under the remap: a shift leaves one end empty.
+static bool can_be_label(const weighing *w, remap map, int64_t label) {
+    switch (map) {
+    case REMAP_PLUS_ONE:
+    case REMAP_MORE_CLASSES_EMPTY_0:
+        return label >= 1 && label < w->width;
+    case REMAP_MINUS_ONE:
+        return label >= 0 && label < w->width - 1;
+    case REMAP_NONE:
+    case REMAP_MORE_CLASSES:
+        return label >= 0 && label < w->width;
+    case N_REMAPS:
+        break;
+    }
+    return false;
+}
+
 // Nearly always one wrap too much, for all rows alike; any other high word is as good as another.
-static double log_wide_value(const weighing *w, int64_t value) {
-    if (value < INT64_C(1) << 32 || (value & INT64_C(0xffffffff)) >= w->width) {
+static double log_wide_value(const weighing *w, remap map, int64_t value) {
+    if (value < INT64_C(1) << 32 || !can_be_label(w, map, value & INT64_C(0xffffffff))) {
         return -INFINITY;
     }
     return value >> 32 == 1 ? 0 : log(0.1 * 0x1p-31);
@@ -72,7 +89,7 @@ static double log_stray_value(const weighing *w, const structure *how, stray s, 
     case STRAY_CORRUPT:
         return log(lg_prior_of_corrupt(value, w->width));
     case STRAY_WIDE:
-        return log_wide_value(w, value);
+        return log_wide_value(w, how->map, value);
     case N_STRAYS:
         break;
     }
@@ -92,8 +109,8 @@ static bool assign(const weighing *w, const structure *how, lg_value_count out, 
         double value = log_stray_value(w, how, (stray)s, out.value);
         // Within its floor a negative value is the negative fault's: q alone forgets what picking
         // the rows of a second fault costs.
-        bool claimed = s == STRAY_NEGATIVE && value > -INFINITY && best != STRAY_SENTINEL;
-        if (value > best_value || claimed) {
+        bool claimed = best == STRAY_NEGATIVE && s == STRAY_CORRUPT;
+        if (value > best_value && !claimed) {
             best = s;
             best_value = value;
         }
