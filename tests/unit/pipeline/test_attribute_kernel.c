@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel causes: each row plays a kernel that is broken in one way and must be named for it.
+#include "pipeline/attribute.h"
+#include "pipeline/generate.h"
+#include "unit/testing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct play {
+    lg_scenario scenario;
+    lg_batch batch;
+    lg_reference reference;
+    lg_kernel kernel;
+    lg_observation seen;
+    double *loss;
+} play;
+
+typedef struct kernel_row {
+    const char *name;
+    lg_loss_kind loss;
+    lg_reduction reduction;
+    int64_t samples;
+    int64_t classes;
+    double ignored;
+    double smoothing;
+    bool weighted;
+    bool gradient;
+    bool with_fault; // a few labels C, under a guarded kernel
+    void (*breakage)(play *p);
+    lg_cause cause;
+    lg_cause also; // named beside it, or NONE
+} kernel_row;
+
+static int64_t live_rows(const play *p) {
+    return p->reference.n_rows - p->reference.n_ignored;
+}
+
+static void break_mean(play *p) {
+    p->loss[0] = p->reference.loss[0] * (double)live_rows(p) / (double)p->reference.n_rows;
+}
+
+static void break_shards(play *p) {
+    for (int64_t i = 0; i < p->reference.n_loss; i++) {
+        p->loss[i] += log(2);
+    }
+}
+
+static void break_padding(play *p) {
+    int64_t width = lg_batch_head_width(&p->batch);
+    int64_t extra = (128 - width % 128) % 128;
+    for (int64_t row = 0; row < p->reference.n_rows; row++) {
+        double sum = 0;
+        for (int64_t c = 0; c < width; c++) {
+            sum += exp(lg_tensor_get_f64(&p->batch.input, row * width + c));
+        }
+        p->loss[row] += log((sum + (double)extra) / sum);
+    }
+}
+
+static void break_offsets(play *p) {
+    for (int64_t row = 0; row < p->reference.n_rows; row++) {
+        if (row * lg_batch_head_width(&p->batch) > INT16_MAX) {
+            p->loss[row] = p->reference.loss[0] + 3;
+        }
+    }
+}
+
+static void break_write(play *p) {
+    p->seen.outputs[0].n_unwritten = 2;
+    p->seen.outputs[0].first_unwritten = 5;
+}
+
+static void break_last_class(play *p) {
+    p->seen.status = LG_STATUS_ASSERT;
+    p->seen.n_asserts = 1;
+}
+
+static void break_gradient(play *p) {
+    lg_output *gradient = &p->seen.outputs[p->seen.n_outputs++];
+    gradient->name = "grad_input";
+    gradient->n = lg_tensor_numel(&p->batch.input);
+    gradient->values = lg_arena_array(&p->seen.arena, (size_t)gradient->n, sizeof(double));
+}
+
+static void break_order(play *p) {
+    p->seen.race = "race on shared memory";
+}
+
+static void break_smoothing(play *p) {
+    p->loss[0] *= 1.4;
+}
+
+static void break_width_of_sum(play *p) {
+    p->loss[0] *= 1.004;
+}
+
+static void miss_all(play *p) {
+    for (int64_t i = 0; i < p->reference.n_loss; i++) {
+        p->loss[i] = isnan(p->loss[i]) ? 1 : p->loss[i];
+    }
+}
+
+static void miss_none(play *p) {
+    (void)p;
+}
+
+#define K(id) LG_CAUSE_##id
+
+static const kernel_row rows[] = {
+    {"mean over all rows", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 5, .ignored = 0.4,
+     .breakage = break_mean, .cause = K(WRONG_NORMALISATION)},
+    {"two shards with all classes", LG_CROSS_ENTROPY, LG_REDUCTION_NONE, 16, 64,
+     .breakage = break_shards, .cause = K(SHARD_STATISTICS)},
+    {"lanes beyond C", LG_CROSS_ENTROPY, LG_REDUCTION_NONE, 16, 65, .breakage = break_padding,
+     .cause = K(PADDED_LANES)},
+    {"16-bit offsets", LG_NLL_LOSS, LG_REDUCTION_NONE, 200, 200, .breakage = break_offsets,
+     .cause = K(INDEX_OVERFLOW)},
+    {"poison left", LG_NLL_LOSS, LG_REDUCTION_NONE, 24, 2, .breakage = break_write,
+     .cause = K(UNWRITTEN_OUTPUT)},
+    {"class C-1 refused", LG_NLL_LOSS, LG_REDUCTION_MEAN, 64, 4, .breakage = break_last_class,
+     .cause = K(OFF_BY_ONE_CHECK)},
+    {"gradient alone", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 15, .gradient = true,
+     .breakage = break_gradient, .cause = K(GRADIENT_CONTRACT)},
+    {"race", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 15, .breakage = break_order, .cause = K(RACE)},
+    {"smoothing with ignored rows", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 40, 5, .ignored = 0.2,
+     .smoothing = 0.2, .breakage = break_smoothing, .cause = K(OPTION_INTERPLAY)},
+    {"narrow sum", LG_NLL_LOSS, LG_REDUCTION_SUM, 64, 5, .breakage = break_width_of_sum,
+     .cause = K(PRECISION)},
+    {"label C passes", LG_NLL_LOSS, LG_REDUCTION_NONE, 64, 5, .with_fault = true,
+     .breakage = miss_all, .cause = K(LABEL_EQUALS_WIDTH), .also = K(OFF_BY_ONE_CHECK)},
+    {"label C is caught", LG_NLL_LOSS, LG_REDUCTION_NONE, 64, 5, .with_fault = true,
+     .breakage = miss_none, .cause = K(LABEL_EQUALS_WIDTH)},
+};
+
+static void begin(const kernel_row *row, play *p) {
+    *p = (play){.kernel = {.name = "played", .family = row->loss, .policy = LG_POLICY_NAN}};
+    lg_scenario *s = &p->scenario;
+    s->path = "row.yaml";
+    s->loss = (lg_loss_options){.kind = row->loss,
+                                .reduction = row->reduction,
+                                .ignore_index = -100,
+                                .label_smoothing = row->smoothing,
+                                .direction = row->gradient ? LG_BOTH : LG_FORWARD};
+    s->batch = (lg_batch_spec){.seed = 3,
+                               .samples = row->samples,
+                               .classes = row->classes,
+                               .ignored_fraction = row->ignored,
+                               .logits = {.source = LG_ARRAY_GENERATED, .scale = 1},
+                               .targets = {.source = LG_ARRAY_GENERATED}};
+    s->n_faults = row->with_fault;
+    s->faults[0] = (lg_fault_spec){.kind = LG_CAUSE_LABEL_EQUALS_WIDTH, .count = 3};
+    lg_diags diags = {0};
+    CU_ASSERT_TRUE_FATAL(lg_generate(s, true, &p->batch, &diags));
+    lg_diags_free(&diags);
+    CU_ASSERT_TRUE_FATAL(lg_reference_compute(&p->batch, row->gradient, &p->reference));
+    lg_output *loss = &p->seen.outputs[p->seen.n_outputs++];
+    *loss = (lg_output){.name = "output", .dtype = LG_FLOAT32, .n = p->reference.n_loss};
+    loss->values = lg_arena_array(&p->seen.arena, (size_t)loss->n, sizeof(double));
+    memcpy(loss->values, p->reference.loss, (size_t)loss->n * sizeof(double));
+    p->loss = loss->values;
+    p->seen.failed_launch_index = -1;
+}
+
+static void check_row(const kernel_row *row) {
+    play p;
+    begin(row, &p);
+    row->breakage(&p);
+    lg_attribute_input input = {.batch = &p.batch,
+                                .reference = &p.reference,
+                                .kernel = &p.kernel,
+                                .observation = &p.seen,
+                                .result_wrong = !row->with_fault};
+    lg_finding finding;
+    lg_attribute(&input, &finding);
+    if (finding.cause != row->cause) {
+        fprintf(stderr, "\n    '%s': found %s: %s\n", row->name, lg_cause_name(finding.cause),
+                finding.headline ? finding.headline : "");
+    }
+    LG_CHECK_ROW(row->name, finding.cause == row->cause);
+    LG_CHECK_ROW(row->name, finding.headline != NULL);
+    lg_cause with = finding.n_hypotheses > 0 ? finding.hypotheses[0].with : LG_CAUSE_NONE;
+    LG_CHECK_ROW(row->name, with == row->also);
+    LG_CHECK_ROW(row->name, finding.n_rows == (row->with_fault ? 3 : 0));
+    lg_finding_free(&finding);
+    lg_observation_free(&p.seen);
+    lg_reference_free(&p.reference);
+    lg_batch_free(&p.batch);
+}
+
+static void test_kernels(void) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        check_row(&rows[i]);
+    }
+}
+
+static const lg_test tests[] = {{"kernels", test_kernels}};
+
+int main(void) {
+    return lg_run_tests("pipeline/attribute_kernel", tests, sizeof tests / sizeof *tests);
+}
