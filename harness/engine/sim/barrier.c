@@ -126,10 +126,12 @@ lg_stop lg_barrier_arrive(lg_exec *x, lg_warp *warp, char *regs, const lg_insn *
         barrier->waiting |= bit;
         warp->state = LG_WARP_WAITING;
     }
-    if (is_complete(x, barrier)) {
-        release(x, barrier);
+    bool others = (barrier->waiting & ~bit) != 0;
+    if (!is_complete(x, barrier)) {
+        return waits ? LG_STOP_BARRIER : LG_STOP_NONE;
     }
-    return warp->state == LG_WARP_WAITING ? LG_STOP_BARRIER : LG_STOP_NONE;
+    release(x, barrier);
+    return others ? LG_STOP_TURN : LG_STOP_NONE; // the warps go on in their order
 }
 
 void lg_barriers_reset(lg_exec *x) {
