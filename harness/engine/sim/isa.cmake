@@ -6,7 +6,8 @@ file(GLOB lane_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/engine/sim/
 
 # Vector code needs -O3 in every build type, and the arithmetic is exactly what is written: no
 # contraction, no reassociation. -fno-trapping-math only says that nobody reads exception flags.
-set(lane_options -O3 -fno-trapping-math -fno-math-errno -ffp-contract=off)
+# Debug information of thousands of generated loops would triple the objects and tell nobody anything.
+set(lane_options -O3 -g0 -fno-trapping-math -fno-math-errno -ffp-contract=off)
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
   list(APPEND lane_options -Wno-pass-failed)
 endif()

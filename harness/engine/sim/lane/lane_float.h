@@ -248,9 +248,11 @@ LANE_INLINE float f32_abs(float a) {
     return f32_from(f32_bits(a) & 0x7fffffffu);
 }
 
-// .xorsign.abs: the magnitude of min or max of the magnitudes, with the exclusive or of the signs.
+// .xorsign.abs: the magnitude of min or max of the magnitudes, with the exclusive or of the signs; a
+// NaN stays canonical.
 LANE_INLINE float f32_xorsign(float magnitude, float a, float b) {
-    return f32_from(f32_bits(magnitude) | ((f32_bits(a) ^ f32_bits(b)) & 0x80000000u));
+    u32 signs = (f32_bits(a) ^ f32_bits(b)) & 0x80000000u;
+    return magnitude == magnitude ? f32_from(f32_bits(magnitude) | signs) : F32_NAN;
 }
 
 #endif
