@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target once over each file of a folder: what libFuzzer does with its seeds, for builds
-// without it. Fails when there is no file.
+// Runs a fuzz target once over each file of a folder: what libFuzzer does with its seeds, for
+// builds without it. Fails when there is no file.
 #include "support/str.h"
 
 #include <dirent.h>
