@@ -174,10 +174,10 @@ static int64_t ignored_classes(const weighing *w, int64_t lowest, int64_t classe
 static double log_clean_over_k(const weighing *w, const lg_clean_sums *sums,
                                const lg_hidden_labels *hidden, int64_t least, int64_t empty) {
     int64_t declared = w->table->evidence.classes;
-    empty += ignored_classes(w, empty, least);
+    int64_t ignored = w->table->evidence.ignore_index;
     if (declared > w->width && declared >= least) {
-        return log(1 - LG_PRIOR_DECLARED_COPIES_HEAD) +
-               lg_log_clean(sums, hidden, (double)(declared - empty));
+        int64_t live = declared - empty - ignored_classes(w, empty, declared - empty);
+        return log(1 - LG_PRIOR_DECLARED_COPIES_HEAD) + lg_log_clean(sums, hidden, (double)live);
     }
     double scale = declared == w->width ? log(LG_PRIOR_DECLARED_COPIES_HEAD) : 0;
     if (declared > w->width) {
@@ -188,8 +188,10 @@ static double log_clean_over_k(const weighing *w, const lg_clean_sums *sums,
     for (int bin = 0; bin < 200; bin++) {
         double to = bin < 8 ? from + 1 : ceil(from * 1.2 + 1);
         double middle = to - from <= 1 ? from : sqrt(from * to);
+        double classes = (double)w->width + middle;
+        bool ignores_one = ignored >= empty && (double)ignored < classes;
         double part = log(lg_prior_of_missing_classes(from, to)) +
-                      lg_log_clean(sums, hidden, (double)w->width + middle - (double)empty);
+                      lg_log_clean(sums, hidden, classes - (double)(empty + ignores_one));
         total = lg_log_add(total, part);
         // No head is wider than LG_MOST_CLASSES; what lies beyond is a tail of a tail.
         if (part < total - 40 || to > 16.0 * (double)LG_MOST_CLASSES) {

@@ -46,6 +46,13 @@ static void fill_one_to_5(int64_t *labels, int64_t *n) {
     }
 }
 
+static void fill_one_to_254(int64_t *labels, int64_t *n) {
+    *n = 508;
+    for (int64_t i = 0; i < *n; i++) {
+        labels[i] = 1 + i % 254;
+    }
+}
+
 static void fill_r05(int64_t *labels, int64_t *n) {
     *n = 16;
     for (int64_t i = 0; i < *n; i++) {
@@ -275,6 +282,9 @@ static const label_row rows[] = {
      {-100, -100, -100, -100, -100},
      .cause = C(NO_SUPERVISED_ROW),
      .certain = true},
+    {"an ignored value beyond the classes takes none of them", 254, 254, 255, LG_INT64,
+     .fill = fill_one_to_254, .cause = C(ONE_BASED_LABELS), .also_named = {C(WRONG_HEAD_WIDTH)},
+     .ambiguous = true, .n_bad = 2},
     {"no rows", 10, 10, -100, LG_INT64, .fill = NULL, .n = 0, .cause = C(NONE)},
 };
 
