@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 // A fast worker may be this far ahead of the slowest case, so that waiting results stay few.
 enum { MAX_AHEAD = 256, MAX_JOBS = 256 };
@@ -230,9 +231,28 @@ static void *work(void *context) {
     return NULL;
 }
 
+static bool same_text(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool has_diag(const lg_diags *diags, const lg_diag *d) {
+    for (size_t i = 0; i < diags->n; i++) {
+        const lg_diag *other = &diags->items[i];
+        if (other->line == d->line && other->column == d->column &&
+            same_text(other->file, d->file) && same_text(other->message, d->message)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Each error once: every point of a matrix and every worker may have met it.
 static void merge_diags(lg_diags *into, lg_diags *from) {
     for (size_t i = 0; i < from->n; i++) {
         const lg_diag *d = &from->items[i];
+        if (has_diag(into, d)) {
+            continue;
+        }
         lg_loc loc = {.file = d->file, .line = d->line, .column = d->column};
         lg_diags_add(into, d->severity, loc, d->source_line, "%s", d->message);
     }

@@ -1,0 +1,60 @@
+file good.yaml
+| title: Good
+| loss: {kind: nll_loss}
+| batch: {samples: 4, classes: 3}
+| matrix:
+|   batch.samples: [1, 2, 3]
+file bad.yaml
+| title: Bad
+| loss: {kind: nll_loss, reducton: mean}
+| batch: {samples: 12abc, classes: 3}
+run check good.yaml
+out 1 scenarios (3 points), 0 manifests (0 kernels): 0 errors
+run check bad.yaml
+out 1 scenarios (0 points), 0 manifests (0 kernels): 2 errors
+err bad.yaml:2:24: error: unknown key 'reducton' in loss; did you mean 'reduction'?
+err   loss: {kind: nll_loss, reducton: mean}
+err                          ^
+err bad.yaml:3:18: error: batch.samples is '12abc'; want an integer
+err   batch: {samples: 12abc, classes: 3}
+err                    ^
+exit 2
+# One broken file does not hide another, and nothing is run.
+run run . --kernel nll_loss/reduce/nan
+err*
+err bad.yaml:2:24: error: unknown key 'reducton' in loss; did you mean 'reduction'?
+exit 2
+
+# A folder is walked, hidden and marked folders are left out; asked for by name they are read.
+file tree/a.yaml
+| title: A
+| loss: {kind: nll_loss}
+| batch: {samples: 4, classes: 3}
+file tree/broken/.lossgate-skip
+| broken on purpose
+file tree/broken/b.yaml
+| title: B
+file tree/.hidden/c.yaml
+| title: C
+run check tree
+out 1 scenarios (1 points), 0 manifests (0 kernels): 0 errors
+run check tree/broken
+out*
+err*
+err tree/broken/b.yaml:1:1: error: missing key 'loss'
+exit 2
+file nothing/readme.txt
+| no scenario here
+run check nothing
+out 0 scenarios (0 points), 0 manifests (0 kernels): 0 errors
+err lossgate check: there is no file to check
+exit 3
+
+# The project's own files are without error.
+shell cd {src} && $LOSSGATE check
+out~ \d+ scenarios \(\d+ points\), \d+ manifests \(\d+ kernels\): 0 errors
+shell $LOSSGATE check --schema | python3 -c "import json,sys; print(json.load(sys.stdin)['$schema'])"
+out https://json-schema.org/draft/2020-12/schema
+run check --reference-page
+out*
+has wrong_head_width

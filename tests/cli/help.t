@@ -1,0 +1,46 @@
+run --help
+out Usage: lossgate VERB [OPTION...] [ARGUMENT...]
+out Injects faults into batches, runs loss kernels on them, and says for each run whether the
+out fault was detected, attributed, and kept from corrupting the loss.
+out 
+out   run [PATH...]          Run scenarios on the device and say what was detected, attributed and corrupted.
+out   list WHAT [PATH...]    List scenarios, kernels, modes, faults, causes, policies or verdicts.
+out   check [PATH...]        Check scenario files and kernel manifests and report all their errors.
+out   reference SCENARIO     Print the double-precision reference of a scenario as JSON, one object a matrix point.
+out   asm KERNEL             Show the code of a kernel as the engine decodes it, with source lines.
+out   replay CASE            Run a case of an earlier run again.
+out   version                Print the version.
+out 
+out lossgate VERB --help describes a verb and its options.
+
+# Without a verb the same text is an error.
+shell $LOSSGATE 2>&1 >/dev/null | head -n 1
+out Usage: lossgate VERB [OPTION...] [ARGUMENT...]
+run
+err Usage: lossgate VERB [OPTION...] [ARGUMENT...]
+err*
+exit 2
+
+run chekc
+err lossgate: error: no verb 'chekc', did you mean 'check'?
+err Try 'lossgate --help'.
+exit 2
+
+# Every verb describes itself, with every option that it takes.
+shell for verb in run list check reference asm replay; do $LOSSGATE $verb --help | head -n 1; done
+out Usage: lossgate run [OPTION...] [PATH...]
+out Usage: lossgate list [OPTION...] WHAT [PATH...]
+out Usage: lossgate check [OPTION...] [PATH...]
+out Usage: lossgate reference [OPTION...] SCENARIO
+out Usage: lossgate asm [OPTION...] KERNEL
+out Usage: lossgate replay [OPTION...] CASE
+run run --help
+out*
+has --kernel=GLOB
+has --mode=GLOB
+has --seed=N
+has --jobs=N
+has --out=DIR
+has --case=ID
+has Exit status: 0 all as expected
+hasnt --schema

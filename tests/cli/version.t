@@ -1,0 +1,4 @@
+run version
+out~ lossgate \d+\.\d+\.\d+
+run --version
+out~ lossgate \d+\.\d+\.\d+
