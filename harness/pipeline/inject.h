@@ -101,6 +101,10 @@ bool lg_inject_target(const lg_scenario *scenario, int index, lg_label_draft *dr
 // Faults of the input, the probabilities, the weights and the shapes.
 bool lg_inject_values(const lg_scenario *scenario, int index, lg_batch *batch, lg_diags *diags);
 
+// Of these, the ones that change a shape.
+bool lg_inject_shape_layout(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
+                            lg_diags *diags);
+
 // The rows a fault writes to, ascending: `rows`, or `count`/`fraction` of the usable ones drawn
 // from LG_STREAM_FAULT. `usable[row]` false: ignored or already spoiled; listing such a row is an
 // error. *rows is malloc'ed and the caller's also on failure. `default_count` and
