@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine cannot execute is listed at load, all of it; the listing for people; coverage.
+#include "unit/sim/rig.h"
+
+// Every line marked BAD must be reported, and nothing else. (Forms that no engine of this target
+// could execute are the checker's; these are well-formed.)
+static void test_unsupported_is_listed(void) {
+    static const char text[] = PTX_HEADER ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+                                          ".extern .func elsewhere();\n"
+                                          ".entry k(.param .u64 p)\n{\n"
+                                          ".reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n"
+                                          "{ .param .b64 n;\nst.param.b64 [n], 8;\n.param .b64 r;\n"
+                                          "call.uni (r), malloc, (n); // BAD\n}\n"
+                                          "add.u32 %r1, %r1, 1;\n"
+                                          "call.uni elsewhere; // BAD\n"
+                                          "ret;\n}\n"
+                                          ".entry other()\n{\n"
+                                          "call.uni elsewhere; // BAD\n"
+                                          "ret;\n}\n";
+    rig r = rig_load(text);
+    CU_ASSERT_PTR_NULL(r.module);
+    int line = 1, n_bad = 0;
+    for (const char *at = text; *at; line++) {
+        const char *end = strchr(at, '\n');
+        bool bad = memmem(at, (size_t)(end - at), "// BAD", 6) != NULL, told = false;
+        for (size_t i = 0; i < r.diags.n; i++) {
+            told |= r.diags.items[i].line == line;
+        }
+        n_bad += bad;
+        if (bad != told) {
+            fprintf(stderr, "\n    line %d: %.*s", line, (int)(end - at), at);
+        }
+        CU_ASSERT_EQUAL(bad, told);
+        at = end + 1;
+    }
+    CU_ASSERT_EQUAL(r.diags.n_errors, (size_t)n_bad);
+    rig_close(&r);
+}
+
+static void test_unresolved_variable(void) {
+    rig r = rig_load(PTX_HEADER ".extern .global .u32 elsewhere;\n.entry k() { ret; }\n");
+    CU_ASSERT_PTR_NULL(r.module);
+    CU_ASSERT_TRUE(r.diags.n_errors >= 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.diags.items[0].message, "elsewhere"));
+    rig_close(&r);
+}
+
+static void test_listing(void) {
+    rig r = rig_kernel("", ".param .u64 p",
+                       "ld.param.u64 %rd1, [p];\n mov.u32 %r1, %tid.x;\n"
+                       "setp.lt.u32 %p1, %r1, 16;\n @!%p1 bra OUT;\n add.u32 %r2, %r1, 77;\n"
+                       "st.global.u32 [%rd1+8], %r2;\nOUT: ret;");
+    lg_str out = {0};
+    lg_sim_dump(r.module, lg_ptx_find_function(r.ptx, "k"), &out);
+    static const char *const wanted[] = {"k: ",        "ld.param.u64", "%tid.x", "0x4d",
+                                         "reconverge", "meets at",     "@!",     "st.global.u32",
+                                         " +8",        "ret",          "end"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        LG_CHECK_ROW(wanted[i], strstr(lg_str_text(&out), wanted[i]) != NULL);
+    }
+    lg_str_free(&out);
+    rig_close(&r);
+}
+
+static void test_coverage(void) {
+    rig r = rig_compile("__global__ void k(int *out, int n) {\n"    // 1
+                        "    int t = threadIdx.x;\n"                // 2
+                        "    if (t < n) {\n"                        // 3
+                        "        out[t] += 7;\n"                    // 4
+                        "        __threadfence();\n"                // 5
+                        "    }\n"                                   // 6
+                        "    if (n > 1000) {\n"                     // 7
+                        "        out[0] = atomicAdd(out + 1, 5);\n" // 8
+                        "    }\n"                                   // 9
+                        "}\n");
+    const char *name = r.ptx->functions[0].name;
+    uint32_t zeros[96] = {0};
+    struct {
+        uint64_t p;
+        int n;
+    } params = {rig_buffer(&r, zeros, sizeof zeros), 40};
+    lg_sim_set_coverage(r.module, true);
+    lg_sim_launch launch = rig_launch(1, 96, &params, 12);
+    lg_sim_result result = rig_run(&r, name, &launch);
+    CU_ASSERT_EQUAL(result.status, LG_SIM_OK);
+    lg_sim_result_free(&result);
+    lg_sim_set_coverage(r.module, false);
+    result = rig_run(&r, name, &launch); // not counted
+    lg_sim_result_free(&result);
+    lg_sim_line_count lines[64];
+    size_t n = lg_sim_coverage(r.module, lines, 64);
+    CU_ASSERT_TRUE_FATAL(n > 0 && n <= 64);
+    uint64_t executed[16] = {0}, taken = 0, not_taken = 0, divergent = 0;
+    for (size_t i = 0; i < n; i++) {
+        int files = i ? strcmp(lines[i - 1].file, lines[i].file) : -1;
+        CU_ASSERT_TRUE(files < 0 || (files == 0 && lines[i - 1].line < lines[i].line));
+        if (!strstr(lines[i].file, "k.cu")) {
+            continue; // a header's inline function
+        }
+        if (lines[i].line < 16) {
+            executed[lines[i].line] += lines[i].executed;
+        }
+        if (lines[i].line == 3) {
+            taken += lines[i].taken;
+            not_taken += lines[i].not_taken;
+            divergent += lines[i].divergent;
+        }
+    }
+    CU_ASSERT_TRUE(executed[3] > 0 && executed[4] > 0 && executed[7] > 0);
+    CU_ASSERT_EQUAL(executed[8], 0);
+    // Warp 0 has all of its lanes below 40, warp 1 some, warp 2 none.
+    CU_ASSERT_TRUE(taken == 1 && not_taken == 1 && divergent == 1);
+    CU_ASSERT_EQUAL(lg_sim_coverage(r.module, lines, 1), n);
+    rig_close(&r);
+}
+
+int main(void) {
+    static const lg_test tests[] = {
+        {"unsupported is listed", test_unsupported_is_listed},
+        {"unresolved variable", test_unresolved_variable},
+        {"listing", test_listing},
+        {"coverage", test_coverage},
+    };
+    return lg_run_tests("sim decode", tests, sizeof tests / sizeof *tests);
+}
