@@ -136,7 +136,7 @@ static bool check_stage(lg_device_session *session, const lg_kernel *kernel, siz
         once_input = true;
         bool once_target = false;
         for (int target = 1; target < LG_N_DTYPES && loads; target++) {
-            if (by_target ? !(kernel->target_dtypes & 1u << target) : once_target) {
+            if (!(kernel->target_dtypes & 1u << target) || (once_target && !by_target)) {
                 continue;
             }
             once_target = true;

@@ -70,8 +70,7 @@ bool lg_bystander_make(lg_device_session *session, lg_bystander *by, lg_calls *c
 
 static bool launch(lg_device_session *session, CUdeviceptr data, CUstream stream, lg_calls *calls) {
     CUfunction function;
-    if (!LG_CALL(calls, session->driver, cuModuleGetFunction, &function, session->bystander,
-                 "lossgate_bystander")) {
+    if (session->driver->cuModuleGetFunction(&function, session->bystander, "lossgate_bystander")) {
         return false;
     }
     uint32_t n = N_BYSTANDER;
@@ -140,20 +139,19 @@ static const char *class_name(double value) {
 
 // The first difference in class between two runs, in the second's arena; NULL when there is none.
 // *largest gets the largest relative difference of their finite values.
-static const char *compare(const lg_observation *base, lg_observation *other, int size,
+static const char *compare(const lg_observation *base, lg_observation *other, const char *size,
                            double *largest) {
     lg_arena *arena = &other->arena;
     *largest = 0;
     if (base->status != other->status) {
-        return lg_arena_printf(arena, "legal block size %d ends with %s, the default with %s", size,
+        return lg_arena_printf(arena, "block size %s ends with %s, the default with %s", size,
                                other->status_text ? other->status_text : "success",
                                base->status_text ? base->status_text : "success");
     }
     int64_t base_records = base->n_records + base->n_records_dropped;
     int64_t other_records = other->n_records + other->n_records_dropped;
     if (base_records != other_records) {
-        return lg_arena_printf(arena,
-                               "legal block size %d writes %lld fault records, the default %lld",
+        return lg_arena_printf(arena, "block size %s writes %lld fault records, the default %lld",
                                size, (long long)other_records, (long long)base_records);
     }
     for (int i = 0; i < base->n_outputs; i++) {
@@ -161,16 +159,16 @@ static const char *compare(const lg_observation *base, lg_observation *other, in
         const lg_output *b = &other->outputs[i];
         if (a->n_unwritten != b->n_unwritten) {
             return lg_arena_printf(
-                arena, "legal block size %d leaves %lld of %s unwritten, the default %lld", size,
+                arena, "block size %s leaves %lld of %s unwritten, the default %lld", size,
                 (long long)b->n_unwritten, b->name, (long long)a->n_unwritten);
         }
         for (int64_t k = 0; a->values && b->values && k < a->n; k++) {
             double x = a->values[k];
             double y = b->values[k];
             if (class_of(x) != class_of(y)) {
-                return lg_arena_printf(
-                    arena, "%s[%lld] is %s with legal block size %d, %s with the default", b->name,
-                    (long long)k, class_name(y), size, class_name(x));
+                return lg_arena_printf(arena,
+                                       "%s[%lld] is %s with block size %s, %s with the default",
+                                       b->name, (long long)k, class_name(y), size, class_name(x));
             }
             double scale = fmax(fabs(x), fabs(y));
             double share = x != y && isfinite(scale) ? fabs(x - y) / scale : 0;
@@ -178,6 +176,15 @@ static const char *compare(const lg_observation *base, lg_observation *other, in
         }
     }
     return NULL;
+}
+
+// The size as the manifest has it, of the first stage that has so many.
+static const char *size_text(const lg_kernel *kernel, int i) {
+    int k = 0;
+    while (k < kernel->n_stages - 1 && kernel->stages[k].n_block_x <= i) {
+        k++;
+    }
+    return kernel->stages[k].n_block_x > i ? kernel->stages[k].block_x[i] : "";
 }
 
 bool lg_run_block_sizes(lg_device_session *session, const lg_run_request *request,
@@ -197,7 +204,7 @@ bool lg_run_block_sizes(lg_device_session *session, const lg_run_request *reques
         lg_observation other;
         ok = lg_run_once(session, request, &options, &other, diags);
         double largest = 0;
-        failure = ok ? compare(&base, &other, i, &largest) : NULL;
+        failure = ok ? compare(&base, &other, size_text(request->kernel, i), &largest) : NULL;
         other.mode_failure = failure;
         if (ok && (failure || largest > worst)) {
             worst = largest;
