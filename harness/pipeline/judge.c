@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/judge.h"
 
+#include "pipeline/invariants.h"
 #include "pipeline/judge_compare.h"
 #include "pipeline/judge_records.h"
 #include "support/str.h"
@@ -8,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct judging {
     const lg_batch *batch;
@@ -70,8 +72,10 @@ static const char *memory_text(const judging *j) {
     lg_str text = {0};
     lg_str_printf(&text, "%s of %" PRId64 " bytes", m->kind ? m->kind : "bad access", m->bytes);
     if (m->buffer && m->distance != 0) {
-        lg_str_printf(&text, ", %" PRId64 " bytes %s `%s`", (int64_t)llabs(m->distance),
-                      m->distance > 0 ? "past the end of" : "before", m->buffer);
+        lg_str_printf(&text,
+                      m->distance > 0 ? ", byte %" PRId64 " past the end of `%s`"
+                                      : ", %" PRId64 " bytes before `%s`",
+                      (int64_t)llabs(m->distance), m->buffer);
     }
     if (m->file) {
         lg_str_printf(&text, ", at %s:%d", m->file, m->line);
@@ -175,6 +179,10 @@ static lg_judgement judge_valid(const judging *j) {
         return conclude(j, LG_WRONG_RESULT, "reference",
                         deviation_text(j, &c->made_up, "a number where NaN is right"));
     }
+    const char *broken = lg_invariants_check(j->batch, j->reference, seen, j->arena);
+    if (broken) {
+        return conclude(j, LG_WRONG_RESULT, "invariant", broken);
+    }
     if (c->off.n > 0) {
         return conclude(j, LG_WRONG_RESULT, "reference",
                         lg_arena_printf(j->arena, "%s, bound %.3g",
@@ -251,11 +259,50 @@ static lg_judgement judge_invalid_report(const judging *j) {
     return conclude(j, LG_UNTESTED, NULL, "the fault records could not be judged");
 }
 
+// Whether an entry's name in the manifest ("nll_{dtype}") stands for this one ("nll_float32").
+static bool is_entry(const char *pattern, const char *entry) {
+    lg_str glob = {0};
+    for (const char *p = pattern; *p; p++) {
+        if (*p == '{' && strchr(p, '}')) {
+            p = strchr(p, '}');
+            lg_str_add(&glob, "*");
+        } else {
+            lg_str_add_n(&glob, p, 1);
+        }
+    }
+    bool matches = lg_glob_match(lg_str_text(&glob), entry);
+    lg_str_free(&glob);
+    return matches;
+}
+
+// The forward launch returned its loss, and only the gradient's launch signalled: too late for
+// whoever read the loss.
+static bool is_late(const judging *j) {
+    const char *failed = j->seen->failed_launch;
+    if (!failed || !(j->batch->loss.direction & LG_FORWARD)) {
+        return false;
+    }
+    for (int i = 0; i < j->kernel->n_stages; i++) {
+        const lg_stage *stage = &j->kernel->stages[i];
+        if (stage->direction == LG_BACKWARD && stage->entry && is_entry(stage->entry, failed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static lg_judgement judge_invalid(const judging *j) {
     const lg_observation *seen = j->seen;
     if (seen->status == LG_STATUS_ASSERT) {
         bool as_promised =
             j->kernel->policy == LG_POLICY_ASSERT || j->kernel->policy == LG_POLICY_NONE;
+        if (seen->n_asserts_kept > 0 && as_promised && is_late(j)) {
+            return conclude(j, LG_SILENT_CORRUPTION, NULL,
+                            lg_arena_printf(j->arena,
+                                            "the forward launch gave no signal, only the backward "
+                                            "one: %s",
+                                            assert_text(j)));
+        }
         if (seen->n_asserts_kept > 0 && as_promised) {
             return conclude(j, LG_DETECTED, "device_assert", NULL);
         }

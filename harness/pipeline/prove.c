@@ -34,10 +34,11 @@ static void tamper(lg_reference *reference) {
     }
 }
 
-static trial run_trial(const prover *p, lg_proof_fault fault, bool tampered) {
+static trial run_trial(const prover *p, lg_proof_fault fault, lg_direction direction,
+                       bool tampered) {
     trial t = {0};
     lg_batch batch;
-    if (!lg_proof_batch(p->kernel, fault, &batch)) {
+    if (!lg_proof_batch(p->kernel, fault, direction, &batch)) {
         return t;
     }
     t.unsuited = lg_device_unsuitable(p->kernel, &batch, p->mode, p->arena);
@@ -78,14 +79,14 @@ static const char *told(const prover *p, const trial *t) {
 
 // Where a broken guard stands: a label it still catches shows its assert line; a label that reads
 // past the buffer shows the line of the unguarded load.
-static const char *locate_guard(const prover *p) {
+static const char *locate_guard(const prover *p, lg_direction direction) {
     const lg_proof_fault probes[] = {LG_PROOF_NEGATIVE, LG_PROOF_FAR, LG_PROOF_AT_WIDTH_LAST};
     const char *const labels[] = {"-1", "C+100", "C in the last row"};
     const char *guard = NULL;
     const char *load = NULL;
     bool all_silent = true;
     for (int i = 0; i < 3 && !guard; i++) {
-        trial t = run_trial(p, probes[i], false);
+        trial t = run_trial(p, probes[i], direction, false);
         const lg_memory_finding *memory = &t.seen.memory;
         if (t.ran && t.judgement.verdict == LG_DETECTED) {
             all_silent = false;
@@ -113,14 +114,14 @@ static const char *locate_guard(const prover *p) {
     return guard ? guard : load ? load : "other bad labels are caught: its bound is off by one";
 }
 
-static lg_proof prove_bad(const prover *p, const char **why) {
-    trial bad = run_trial(p, LG_PROOF_AT_WIDTH, false);
+static lg_proof prove_bad(const prover *p, lg_direction direction, const char **why) {
+    trial bad = run_trial(p, LG_PROOF_AT_WIDTH, direction, false);
     lg_proof proof = LG_PROOF_FAILED;
     if (!bad.ran) {
         *why = "the built-in bad batch could not be run";
     } else if (!bad.invalid) {
         // This family refuses no value on the device; then the comparison itself must catch a lie.
-        trial lie = run_trial(p, LG_PROOF_CLEAN, true);
+        trial lie = run_trial(p, LG_PROOF_CLEAN, direction, true);
         bool caught = lie.ran && lie.judgement.verdict == LG_WRONG_RESULT;
         *why = caught ? NULL : "a reference made wrong on purpose was accepted";
         proof = caught ? LG_PROOF_PROVEN : LG_PROOF_FAILED;
@@ -129,8 +130,9 @@ static lg_proof prove_bad(const prover *p, const char **why) {
         proof = LG_PROOF_PROVEN;
     } else {
         const char *what = p->kernel->family == LG_BCE ? "probability 1.5" : "label C";
-        *why = lg_arena_printf(p->arena, "the built-in bad batch (%s in one row) gave %s; %s", what,
-                               told(p, &bad), locate_guard(p));
+        *why = lg_arena_printf(p->arena, "the built-in bad batch (%s in one row, %s) gave %s; %s",
+                               what, direction == LG_BACKWARD ? "backward" : "forward",
+                               told(p, &bad), locate_guard(p, direction));
     }
     trial_free(&bad);
     return proof;
@@ -140,7 +142,8 @@ lg_proof lg_prove_column(lg_device_session *device, const lg_kernel *kernel, lg_
                          lg_arena *arena, const char **why, lg_diags *diags) {
     prover p = {.device = device, .kernel = kernel, .mode = mode, .arena = arena, .diags = diags};
     *why = NULL;
-    trial clean = run_trial(&p, LG_PROOF_CLEAN, false);
+    lg_direction directions = lg_proof_directions(kernel);
+    trial clean = run_trial(&p, LG_PROOF_CLEAN, directions, false);
     lg_proof proof = LG_PROOF_FAILED;
     if (clean.unsuited) {
         *why = clean.unsuited;
@@ -150,7 +153,11 @@ lg_proof lg_prove_column(lg_device_session *device, const lg_kernel *kernel, lg_
     } else if (clean.judgement.verdict != LG_PASS) {
         *why = lg_arena_printf(arena, "the built-in clean batch gave %s", told(&p, &clean));
     } else {
-        proof = prove_bad(&p, why);
+        // Each direction has a guard of its own, and the first assert would hide the second.
+        proof = LG_PROOF_PROVEN;
+        for (int d = LG_FORWARD; d <= LG_BACKWARD && proof == LG_PROOF_PROVEN; d++) {
+            proof = directions & d ? prove_bad(&p, (lg_direction)d, why) : proof;
+        }
     }
     trial_free(&clean);
     return proof;

@@ -20,6 +20,14 @@ static lg_dtype pick(uint32_t set, const lg_dtype *preferred, int n) {
     return LG_DTYPE_NONE;
 }
 
+lg_direction lg_proof_directions(const lg_kernel *kernel) {
+    int directions = 0;
+    for (int i = 0; i < kernel->n_stages; i++) {
+        directions |= kernel->stages[i].direction;
+    }
+    return (lg_direction)directions;
+}
+
 static lg_loss_options pick_options(const lg_kernel *kernel) {
     lg_loss_options options = {.kind = kernel->family, .ignore_index = -100};
     const lg_reduction order[] = {LG_REDUCTION_MEAN, LG_REDUCTION_SUM, LG_REDUCTION_NONE};
@@ -29,11 +37,6 @@ static lg_loss_options pick_options(const lg_kernel *kernel) {
             break;
         }
     }
-    int direction = 0;
-    for (int i = 0; i < kernel->n_stages; i++) {
-        direction |= kernel->stages[i].direction;
-    }
-    options.direction = (lg_direction)direction;
     return options;
 }
 
@@ -145,8 +148,10 @@ static bool spoil(const lg_kernel *kernel, lg_proof_fault fault, lg_batch *batch
     return true;
 }
 
-bool lg_proof_batch(const lg_kernel *kernel, lg_proof_fault fault, lg_batch *batch) {
+bool lg_proof_batch(const lg_kernel *kernel, lg_proof_fault fault, lg_direction direction,
+                    lg_batch *batch) {
     *batch = (lg_batch){.loss = pick_options(kernel)};
+    batch->loss.direction = direction;
     const lg_dtype order[] = {LG_FLOAT32, LG_FLOAT64, LG_FLOAT16, LG_BFLOAT16};
     lg_dtype dtype = pick(kernel->input_dtypes, order, 4);
     int64_t shape[LG_MAX_RANK] = {0};

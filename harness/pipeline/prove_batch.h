@@ -14,7 +14,11 @@ typedef enum lg_proof_fault {
     LG_PROOF_FAR,           // label C + 100
 } lg_proof_fault;
 
+// The directions this kernel has stages for.
+lg_direction lg_proof_directions(const lg_kernel *kernel);
+
 // false when memory is out or this kernel has no such batch (uint8 labels are never negative).
-bool lg_proof_batch(const lg_kernel *kernel, lg_proof_fault fault, lg_batch *batch);
+bool lg_proof_batch(const lg_kernel *kernel, lg_proof_fault fault, lg_direction direction,
+                    lg_batch *batch);
 
 #endif

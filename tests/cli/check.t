@@ -22,7 +22,7 @@ exit 2
 # One broken file does not hide another, and nothing is run.
 run run . --kernel nll_loss/reduce/nan
 err*
-err bad.yaml:2:24: error: unknown key 'reducton' in loss; did you mean 'reduction'?
+err ./bad.yaml:2:24: error: unknown key 'reducton' in loss; did you mean 'reduction'?
 exit 2
 
 # A folder is walked, hidden and marked folders are left out; asked for by name they are read.
@@ -53,7 +53,7 @@ exit 3
 # The project's own files are without error.
 shell cd {src} && $LOSSGATE check
 out~ \d+ scenarios \(\d+ points\), \d+ manifests \(\d+ kernels\): 0 errors
-shell $LOSSGATE check --schema | python3 -c "import json,sys; print(json.load(sys.stdin)['$schema'])"
+shell $LOSSGATE check --schema | python3 -c "import json,sys; print(json.load(sys.stdin)['\$schema'])"
 out https://json-schema.org/draft/2020-12/schema
 run check --reference-page
 out*

@@ -7,7 +7,7 @@ out*
 has UNTESTED nll_loss/reduce/assert, blocking:
 has UNTESTED nll_loss/reduce/report, blocking:
 has UNTESTED nll_loss/reduce/nan, blocking:
-has the built-in bad batch (label C in one row) gave silent_corruption
+has the built-in bad batch (label C in one row, forward) gave silent_corruption
 has the guard `t >= 0 && t <= n_classes` at kernels/nll_loss.cu:
 has   scenarios  faults/label_equals_width
 has              faults/negative_labels

@@ -33,15 +33,15 @@ exit 3
 
 # A fault that did not fire proves nothing either.
 file idle.yaml
-| title: One label, already class 0 of 1-based labels
+| title: No label reaches the narrow head
 | loss: {kind: nll_loss, reduction: mean}
 | batch:
-|   samples: 1
-|   classes: 3
-|   targets: {values: [0]}
+|   samples: 3
+|   classes: 5
+|   targets: {values: [0, 1, 0]}
 | faults:
-|   - {kind: one_based_labels}
+|   - {kind: wrong_head_width, head_width: 3}
 run run --kernel nll_loss/reduce/nan --mode blocking idle.yaml
 out*
-has untested: the fault did not fire: one_based_labels
+has untested: the fault did not fire: wrong_head_width
 exit 3

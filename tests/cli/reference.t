@@ -12,7 +12,7 @@ out {"loss":["nan"],"row_loss":[1.0,"nan",0.0],"total_weight":1.0,"grad_input":[
 
 file w.yaml
 | title: Weights divide the mean
-| loss: {kind: nll_loss, reduction: mean, weight: {values: [1, 2, 4]}}
+| loss: {kind: nll_loss, reduction: mean, direction: forward, weight: {values: [1, 2, 4]}}
 | batch:
 |   samples: 2
 |   classes: 3
@@ -27,7 +27,7 @@ out {"point":"loss.reduction=sum","loss":[25.0],"row_loss":[1.0,24.0],"total_wei
 
 file i.yaml
 | title: No row counts
-| loss: {kind: nll_loss, reduction: mean}
+| loss: {kind: nll_loss, reduction: mean, direction: forward}
 | batch:
 |   samples: 2
 |   classes: 2

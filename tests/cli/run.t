@@ -20,7 +20,7 @@ out
 out P pass  D detected  S silent_corruption  with the number of cases
 out 
 out*
-has FAULT label_equals_width — 
+has FAULT label_equals_width
 has   case       fault, nll_loss/reduce/assert, blocking
 has   rows       1 of 64: 5   values 10 (once)
 has kernels/nll_loss.cu:

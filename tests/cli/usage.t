@@ -19,7 +19,7 @@ err nowhere.yaml: error: cannot read: No such file or directory
 exit 2
 run run --device gpu nowhere
 err nowhere: error: cannot read: No such file or directory
-err error: --device takes sim or cuda, not 'gpu'
+err lossgate: error: --device takes sim or cuda, not 'gpu'
 exit 2
 run run --kernels nowhere {src}/scenarios/smoke/nll_controls.yaml
 err nowhere: error: cannot read: No such file or directory

@@ -47,8 +47,8 @@ static void build(scene *s, lg_policy policy, lg_reduction reduction, bool bad) 
         lg_tensor_set_i64(&s->batch.target, r, bad && r == BAD_ROW ? WIDTH : r % WIDTH);
     }
     CU_ASSERT_TRUE_FATAL(lg_reference_compute(&s->batch, true, &s->reference));
-    s->stages[0].direction = LG_FORWARD;
-    s->stages[1].direction = LG_BACKWARD;
+    s->stages[0] = (lg_stage){.entry = "forward_{dtype}_{target}", .direction = LG_FORWARD};
+    s->stages[1] = (lg_stage){.entry = "backward_{dtype}_{target}", .direction = LG_BACKWARD};
     s->kernel = (lg_kernel){.name = "nll_loss/test",
                             .family = LG_NLL_LOSS,
                             .policy = policy,
@@ -95,6 +95,21 @@ static void with_assert(scene *s) {
     for (int i = 0; i < s->seen.n_outputs; i++) {
         s->seen.outputs[i].values = NULL; // the context is dead
     }
+}
+
+static void with_late_assert(scene *s) {
+    with_assert(s);
+    s->seen.failed_launch = "backward_float32_int64";
+}
+
+static void with_early_assert(scene *s) {
+    with_assert(s);
+    s->seen.failed_launch = "forward_float32_int64";
+}
+
+static void with_late_assert_backward_only(scene *s) {
+    with_late_assert(s);
+    s->batch.loss.direction = LG_BACKWARD;
 }
 
 static void with_silent_assert(scene *s) {
@@ -280,7 +295,7 @@ static const judge_row rows[] = {
     {"only dropped records", REPORT, NONE, false, with_record_dropped, LG_FALSE_ALARM,
      "fault_record", "dropped"},
     {"bad read", ASSERT, MEAN, false, with_illegal_address, LG_MEMORY_FAULT, "memory_check",
-     "8 bytes past the end of `input`, at k.cu:52"},
+     "byte 8 past the end of `input`, at k.cu:52"},
     {"broken fence", ASSERT, MEAN, false, with_broken_fence, LG_MEMORY_FAULT, "memory_check",
      "grad_input"},
     {"unwritten", ASSERT, NONE, false, with_poison_left, LG_UNWRITTEN, "reference", "1 of 4"},
@@ -294,6 +309,12 @@ static const judge_row rows[] = {
      "host_check", "valid"},
     // Invalid batches, as each policy promises.
     {"assert on a bad label", ASSERT, MEAN, true, with_assert, LG_DETECTED, "device_assert", NULL},
+    {"assert in the forward launch", ASSERT, MEAN, true, with_early_assert, LG_DETECTED,
+     "device_assert", NULL},
+    {"assert of a gradient alone", ASSERT, MEAN, true, with_late_assert_backward_only, LG_DETECTED,
+     "device_assert", NULL},
+    {"assert in the backward launch only", ASSERT, MEAN, true, with_late_assert,
+     LG_SILENT_CORRUPTION, NULL, "gave no signal, only the backward one: device assert"},
     {"records and NaN", REPORT, NONE, true, with_right_record, LG_DETECTED, "fault_record", NULL},
     {"record twice", REPORT, MEAN, true, with_record_twice, LG_DETECTED, "fault_record", NULL},
     {"NaN row", NAN_ROW, NONE, true, with_nothing, LG_DETECTED, "nan", NULL},
