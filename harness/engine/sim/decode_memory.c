@@ -30,6 +30,9 @@ static bool decode_address(lg_decoder *d, const lg_ptx_insn *insn, const lg_ptx_
         return true;
     }
     if (operand->symbol >= 0) {
+        if (form->space == LG_SPACE_PARAM) {
+            return true; // decode_param reads the operand itself
+        }
         return lg_decode_symbol(d, insn, operand, 8, &out->src[0]);
     }
     out->src[0] = lg_decode_fill(d, LG_FILL_BITS, 8, operand->imm_bits);
@@ -91,6 +94,26 @@ static uint16_t memory_kind(bool load, const lg_mem_form *form) {
     return (uint16_t)(first + 3);
 }
 
+// A scalar parameter of the launch is the same for all lanes of it: a constant slot, and a move.
+static void decode_constant_param(lg_decoder *d, lg_insn *out, const lg_mem_form *form) {
+    lg_ptx_insn move = {.op = LG_OP_MOV, .text = "mov", .n_types = 1, .n_operands = 2, .guard = -1};
+    move.types[0] = form->reg_bytes == 2   ? LG_PTX_B16
+                    : form->reg_bytes == 4 ? LG_PTX_B32
+                                           : LG_PTX_B64;
+    move.operands[0].kind = LG_OPERAND_REG;
+    move.operands[1].kind = LG_OPERAND_REG;
+    lg_lane_form lane = {.insn = &move,
+                         .n_dst = 1,
+                         .n_src = 1,
+                         .dst_bytes = {form->reg_bytes},
+                         .src_bytes = {form->reg_bytes}};
+    out->lane = d->lanes->select(&lane);
+    if (out->lane) {
+        uint64_t what = out->imm | (uint64_t)form->bytes << 32 | (uint64_t)form->sign << 40;
+        out->src[0] = lg_decode_fill(d, LG_FILL_PARAM, form->reg_bytes, what);
+    }
+}
+
 // Parameters: of the launch (one value for all lanes), or of a call (a value a lane, in rows).
 static bool decode_param(lg_decoder *d, const lg_ptx_insn *insn, const lg_ptx_operand *address,
                          bool load, lg_insn *out, const lg_mem_form *form) {
@@ -116,6 +139,9 @@ static bool decode_param(lg_decoder *d, const lg_ptx_insn *insn, const lg_ptx_op
         out->aux[2] = 1; // the offset is static
     }
     out->kind = of_launch ? LG_KIND_LD_PARAM : load ? LG_KIND_LD_ROWS : LG_KIND_ST_ROWS;
+    if (of_launch && form->vec == 1) {
+        decode_constant_param(d, out, form);
+    }
     return true;
 }
 

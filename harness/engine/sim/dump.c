@@ -34,6 +34,9 @@ static const char *constant_at(const lg_fill *fills, int n, uint32_t slot, char 
         case LG_FILL_DYNAMIC:
             snprintf(text, size, "dynamic+%u", (unsigned)fills[i].value);
             break;
+        case LG_FILL_PARAM:
+            snprintf(text, size, "param+%u", (unsigned)fills[i].value);
+            break;
         case LG_FILL_LOCAL:
             snprintf(text, size, "local+%u", (unsigned)fills[i].value);
             break;

@@ -91,6 +91,7 @@ typedef enum lg_fill_what {
     LG_FILL_SHARED,    // static shared memory: object number << 32 | offset
     LG_FILL_DYNAMIC,   // address of dynamic shared memory + value
     LG_FILL_LOCAL,     // local address of the frame + value
+    LG_FILL_PARAM,     // a parameter of the launch: its offset | element bytes << 32 | signed << 40
     LG_FILL_PREDICATE, // all lanes or none
 } lg_fill_what;
 

@@ -71,6 +71,17 @@ static void set_slot(char *slot, uint8_t bytes, uint32_t lane, uint64_t value) {
     memcpy(slot + lane * bytes, &value, bytes); // little-endian
 }
 
+static uint64_t param_value(const lg_exec *x, uint64_t what) {
+    uint32_t bytes = what >> 32 & 15;
+    uint64_t value = 0;
+    memcpy(&value, (const char *)x->launch->params + (uint32_t)what, bytes);
+    if (what >> 40 & 1) {
+        uint32_t shift = 64 - 8 * bytes;
+        value = (uint64_t)((int64_t)(value << shift) >> shift);
+    }
+    return value;
+}
+
 static void fill_slot(const lg_exec *x, const lg_warp *warp, const lg_frame *frame,
                       const lg_fill *fill) {
     char *slot = frame->regs + fill->slot;
@@ -95,11 +106,20 @@ static void fill_slot(const lg_exec *x, const lg_warp *warp, const lg_frame *fra
     case LG_FILL_LOCAL:
         value += frame->local_base;
         break;
+    case LG_FILL_PARAM:
+        value = param_value(x, value);
+        break;
     case LG_FILL_BITS:
         break;
     }
-    for (uint32_t lane = 0; lane < LG_LANES; lane++) {
-        set_slot(slot, fill->bytes, lane, value);
+    for (uint32_t lane = 0; lane < LG_LANES && fill->bytes == 8; lane++) {
+        ((uint64_t *)(void *)slot)[lane] = value;
+    }
+    for (uint32_t lane = 0; lane < LG_LANES && fill->bytes == 4; lane++) {
+        ((uint32_t *)(void *)slot)[lane] = (uint32_t)value;
+    }
+    for (uint32_t lane = 0; lane < LG_LANES && fill->bytes == 2; lane++) {
+        ((uint16_t *)(void *)slot)[lane] = (uint16_t)value;
     }
 }
 
