@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reader: a buffer that slides over the log, the search for words worth a look, and floods.
+#include "pipeline/explain.h"
+
+#include "pipeline/explain_parts.h"
+#include "support/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFER_BYTES = 256 * 1024 };
+
+static const char *const mark_words[LG_N_MARKS] = {
+    [LG_MARK_ASSERTION] = "Assertion `",
+    [LG_MARK_DEVICE_ASSERTION] = "Device-side assertion ",
+    [LG_MARK_SANITIZER] = "========= ",
+    [LG_MARK_RECORD] = "Assertion failure ",
+    [LG_MARK_RECORD_MESSAGE] = "GPU assertion failure message = ",
+    [LG_MARK_RECORD_FILE] = "File containing assertion = ",
+    [LG_MARK_RECORD_FUNCTION] = "Device function containing assertion = ",
+    [LG_MARK_RECORD_ID] = " ID that failed assertion = ",
+    [LG_MARK_RECORD_KERNEL] = "Name of kernel launched that led to failure = ",
+    [LG_MARK_FRAME] = "functional.py\", line ",
+    [LG_MARK_FRAME_OPERATOR] = "torch._C._nn.",
+    [LG_MARK_DSA_HINT] = "Compile with `TORCH_USE_CUDA_DSA`",
+};
+
+lg_log_reader *lg_log_open(void) {
+    lg_log_reader *reader = lg_xcalloc(1, sizeof *reader);
+    reader->buffer = lg_xmalloc(BUFFER_BYTES);
+    reader->flood.group = -1;
+    size_t n = (size_t)lg_n_log_patterns + LG_N_MARKS;
+    reader->words = lg_xmalloc(n * sizeof *reader->words);
+    for (int i = 0; i < lg_n_log_patterns; i++) {
+        reader->words[i] = lg_log_literal(lg_log_patterns[i].pattern, &reader->arena);
+    }
+    for (int i = 0; i < LG_N_MARKS; i++) {
+        reader->words[lg_n_log_patterns + i] = mark_words[i];
+    }
+    reader->needles = lg_needles_new(reader->words, n);
+    return reader;
+}
+
+void lg_log_free(lg_log_reader *reader) {
+    if (!reader) {
+        return;
+    }
+    lg_needles_free(reader->needles);
+    free(reader->words);
+    free(reader->buffer);
+    lg_arena_free(&reader->arena);
+    free(reader);
+}
+
+static int64_t count_newlines(const char *text, size_t n) {
+    int64_t sum = 0;
+    size_t at = 0;
+    for (; at + 128 <= n; at += 128) {
+        unsigned char block = 0; // a fixed count of steps, which the compiler turns into vectors
+        for (size_t i = 0; i < 128; i++) {
+            block = (unsigned char)(block + (text[at + i] == '\n'));
+        }
+        sum += block;
+    }
+    for (; at < n; at++) {
+        sum += text[at] == '\n';
+    }
+    return sum;
+}
+
+static void count_lines_to(lg_log_reader *reader, size_t end) {
+    if (end > reader->counted) {
+        reader->n_lines += count_newlines(reader->buffer + reader->counted, end - reader->counted);
+        reader->counted = end;
+    }
+}
+
+// The line around a find. Its start is looked for no further back than what was read last.
+static lg_log_line line_around(lg_log_reader *reader, size_t hit) {
+    const char *text = reader->buffer;
+    size_t least = hit > LG_LOG_BEFORE ? hit - LG_LOG_BEFORE : 0;
+    const char *before = hit > least ? memrchr(text + least, '\n', hit - least) : NULL;
+    size_t start = before ? (size_t)(before - text) + 1 : least;
+    size_t room = reader->n - hit;
+    room = room < LG_LOG_AFTER ? room : LG_LOG_AFTER;
+    const char *newline = memchr(text + hit, '\n', room);
+    size_t end = newline ? (size_t)(newline - text) : hit + room;
+    // A line that was read already may have been counted past its start; then it is the same line.
+    count_lines_to(reader, start);
+    return (lg_log_line){.text = text + start,
+                         .n = end - start,
+                         .hit = hit - start,
+                         .cut = !newline && end < reader->n,
+                         .number = reader->n_lines + 1};
+}
+
+// --- floods -------------------------------------------------------------------------------------
+
+static void start_flood(lg_log_reader *reader, const lg_log_line *line) {
+    static const char head_mark[] = ": block: [";
+    static const char tail_mark[] = "] Assertion ";
+    lg_log_flood *flood = &reader->flood;
+    const char *head = memmem(line->text, line->n, head_mark, strlen(head_mark));
+    const char *tail =
+        head ? memmem(head, line->n - (size_t)(head - line->text), tail_mark, strlen(tail_mark))
+             : NULL;
+    flood->n_head = head ? (size_t)(head - line->text) + strlen(head_mark) : 0;
+    flood->n_tail = tail ? line->n - (size_t)(tail - line->text) + 1 : 0; // with the newline
+    if (!tail || line->cut || flood->n_head > sizeof flood->head ||
+        flood->n_tail > sizeof flood->tail) {
+        flood->group = -1;
+        return;
+    }
+    memcpy(flood->head, line->text, flood->n_head);
+    memcpy(flood->tail, tail, flood->n_tail - 1);
+    flood->tail[flood->n_tail - 1] = '\n';
+}
+
+static const char *triple_at(const char *at, const char *end, int64_t out[3]) {
+    for (int i = 0; i < 3; i++) {
+        const char *start = at;
+        int64_t value = 0;
+        for (; at < end && *at >= '0' && *at <= '9' && at - start < 11; at++) {
+            value = value * 10 + (*at - '0');
+        }
+        if (at == start || at == end || (i < 2 && *at != ',')) {
+            return NULL;
+        }
+        at += i < 2;
+        out[i] = value;
+    }
+    return at; // at the bracket
+}
+
+// Lines that differ from the last assert line in block and thread only. Returns where they end.
+static size_t take_flood(lg_log_reader *reader, size_t at) {
+    static const char middle[] = "], thread: [";
+    const lg_log_flood *flood = &reader->flood;
+    const char *end = reader->buffer + reader->n;
+    for (;;) {
+        const char *line = reader->buffer + at;
+        if ((size_t)(end - line) < flood->n_head || memcmp(line, flood->head, flood->n_head) != 0) {
+            return at;
+        }
+        int64_t block[3];
+        int64_t thread[3];
+        const char *next = triple_at(line + flood->n_head, end, block);
+        if (!next || (size_t)(end - next) < sizeof middle - 1 ||
+            memcmp(next, middle, sizeof middle - 1) != 0) {
+            return at;
+        }
+        next = triple_at(next + sizeof middle - 1, end, thread);
+        if (!next || (size_t)(end - next) < flood->n_tail ||
+            memcmp(next, flood->tail, flood->n_tail) != 0) {
+            return at;
+        }
+        lg_log_group *group = &reader->groups[flood->group];
+        group->count++;
+        lg_log_group_thread(group, block, thread);
+        at = (size_t)(next - reader->buffer) + flood->n_tail;
+    }
+}
+
+// --- sliding ------------------------------------------------------------------------------------
+
+// Takes one find; returns where the search goes on.
+static size_t take_hit(lg_log_reader *reader, size_t hit, size_t word) {
+    lg_log_line line = line_around(reader, hit);
+    reader->flood.group = -1;
+    if (!lg_log_take(reader, &line, word)) {
+        return hit + 1;
+    }
+    size_t end = (size_t)(line.text - reader->buffer) + line.n;
+    if (reader->flood.group >= 0) {
+        start_flood(reader, &line);
+    }
+    if (reader->flood.group >= 0 && end < reader->n) {
+        return take_flood(reader, end + 1);
+    }
+    return end > hit ? end : hit + 1;
+}
+
+static void process(lg_log_reader *reader, bool final) {
+    // What is found behind `limit` waits until its whole line, or enough of it, is in the buffer.
+    size_t limit = reader->n;
+    if (!final) {
+        limit = reader->n > LG_LOG_AFTER ? reader->n - LG_LOG_AFTER : 0;
+    }
+    while (reader->at < limit) {
+        size_t word = 0;
+        size_t hit = lg_needles_find(reader->needles, reader->buffer, reader->n, reader->at, &word);
+        if (hit >= limit) {
+            reader->at = limit;
+            break;
+        }
+        reader->at = take_hit(reader, hit, word);
+    }
+    size_t keep = reader->at > LG_LOG_BEFORE ? reader->at - LG_LOG_BEFORE : 0;
+    count_lines_to(reader, final ? reader->n : keep);
+    memmove(reader->buffer, reader->buffer + keep, reader->n - keep);
+    reader->n -= keep;
+    reader->at -= keep;
+    reader->counted -= keep;
+}
+
+void lg_log_feed(lg_log_reader *reader, const char *bytes, size_t n) {
+    reader->n_bytes += (int64_t)n;
+    while (n > 0) {
+        size_t room = BUFFER_BYTES - reader->n;
+        size_t part = n < room ? n : room;
+        memcpy(reader->buffer + reader->n, bytes, part);
+        reader->ends_in_newline = bytes[part - 1] == '\n';
+        reader->n += part;
+        bytes += part;
+        n -= part;
+        if (reader->n == BUFFER_BYTES) {
+            process(reader, false);
+        }
+    }
+}
+
+// --- conclusion ---------------------------------------------------------------------------------
+
+static bool is_loss_fault(lg_log_what what) {
+    return what != LG_WHAT_OTHER_OP && what != LG_WHAT_AFTERMATH;
+}
+
+static int by_first_line(const void *a, const void *b) {
+    const lg_log_group *left = a;
+    const lg_log_group *right = b;
+    return (left->first_line > right->first_line) - (left->first_line < right->first_line);
+}
+
+static void conclude(lg_log_finding *out) {
+    out->primary = -1;
+    out->conclusion = out->n_bytes == 0 ? LG_LOG_EMPTY : LG_LOG_QUIET;
+    bool other = false;
+    bool aftermath = false;
+    for (int i = 0; i < out->n_groups; i++) {
+        lg_log_what what = out->groups[i].what;
+        other = other || what == LG_WHAT_OTHER_OP;
+        aftermath = aftermath || what == LG_WHAT_AFTERMATH;
+        if (out->primary < 0 && is_loss_fault(what)) {
+            out->primary = i;
+        }
+    }
+    if (out->primary >= 0) {
+        out->conclusion = LG_LOG_LOSS_FAULT;
+        lg_log_rows(out, &out->groups[out->primary]);
+        lg_log_causes(out, &out->groups[out->primary]);
+    } else if (other) {
+        out->conclusion = LG_LOG_OTHER_FAULT;
+    } else if (aftermath) {
+        out->conclusion = LG_LOG_ORIGIN_LOST;
+    }
+}
+
+void lg_log_finish(lg_log_reader *reader, lg_log_finding *out) {
+    process(reader, true);
+    lg_log_close_blocks(reader);
+    *out = (lg_log_finding){.n_bytes = reader->n_bytes,
+                            .n_lines =
+                                reader->n_lines + (reader->n_bytes > 0 && !reader->ends_in_newline),
+                            .n_groups = reader->n_groups,
+                            .n_dropped = reader->n_dropped,
+                            .dsa_hint = reader->dsa_hint,
+                            .row = -1};
+    out->groups = lg_arena_array(&reader->arena, LG_LOG_MAX_GROUPS, sizeof *out->groups);
+    memcpy(out->groups, reader->groups, (size_t)reader->n_groups * sizeof *out->groups);
+    qsort(out->groups, (size_t)out->n_groups, sizeof *out->groups, by_first_line);
+    out->arena = reader->arena; // with the strings of the groups
+    reader->arena = (lg_arena){0};
+    conclude(out);
+}
+
+void lg_log_finding_free(lg_log_finding *finding) {
+    lg_arena_free(&finding->arena);
+    *finding = (lg_log_finding){0};
+}
