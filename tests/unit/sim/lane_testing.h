@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives the lane tables directly: one instruction, named by its mnemonic, on made-up registers, in every
-// instruction set the machine has, against an answer computed lane by lane some other way.
+// Drives the lane tables directly: one instruction, named by its mnemonic, on made-up registers, in
+// every instruction set the machine has, against an answer computed lane by lane some other way.
 #ifndef LG_TESTS_UNIT_SIM_LANE_TESTING_H
 #define LG_TESTS_UNIT_SIM_LANE_TESTING_H
 
@@ -15,7 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOT_BYTES = 256, SLOT_SRC = 1, SLOT_DST = 7, SLOT_CC = 11, SLOT_SCRATCH = 12, N_SLOTS = 14 };
+enum {
+    SLOT_BYTES = 256,
+    SLOT_SRC = 1,
+    SLOT_DST = 7,
+    SLOT_CC = 11,
+    SLOT_SCRATCH = 12,
+    N_SLOTS = 14
+};
 
 // A form under test. `arena` holds the mnemonic.
 typedef struct lane_test {
@@ -71,7 +78,8 @@ static inline uint8_t lane_width(lg_ptx_type type) {
     return (uint8_t)(type == LG_PTX_PRED ? 0 : bytes < 2 ? 2 : bytes);
 }
 
-// Fills a form from its mnemonic and the checker's table of forms; false when there is no such form.
+// Fills a form from its mnemonic and the checker's table of forms; false when there is no such
+// form.
 static inline bool lane_open(lane_test *t, lg_arena *arena, const char *name) {
     memset(t, 0, sizeof *t);
     const lg_ptx_mnemonic *m = lg_ptx_read_mnemonic(arena, name, strlen(name));
@@ -123,8 +131,8 @@ static inline void get_slot(const char *slot, uint64_t *values, int bytes) {
     }
 }
 
-// Runs the function on the values and returns the destinations and the carry in `out`; false when it
-// wrote anything but those.
+// Runs the function on the values and returns the destinations and the carry in `out`; false when
+// it wrote anything but those.
 static inline bool lane_run(const lane_test *t, lg_lane_fn *fn, const lane_values *in,
                             uint32_t active, lane_values *out) {
     static char regs[N_SLOTS * SLOT_BYTES] __attribute__((aligned(64)));
@@ -229,8 +237,8 @@ static inline uint64_t lane_special(lg_ptx_type type, uint64_t r) {
     return kind == 0 ? v : kind == 1 ? 0 - v : kind == 2 ? ends - 1 + (r >> 40) % 3 : v & 31;
 }
 
-// A value of the type, kept to `bytes`; `near` is one to be close to now and then, so that comparisons
-// and sums meet equal and cancelling operands.
+// A value of the type, kept to `bytes`; `near` is one to be close to now and then, so that
+// comparisons and sums meet equal and cancelling operands.
 static inline uint64_t lane_value(uint64_t *state, lg_ptx_type type, int bytes, uint64_t near) {
     uint64_t r = next_random(state), v = next_random(state);
     if (r % 8 < 3) {
@@ -240,7 +248,8 @@ static inline uint64_t lane_value(uint64_t *state, lg_ptx_type type, int bytes, 
     } else if (r % 8 == 4 && (type == LG_PTX_F32 || type == LG_PTX_F64)) {
         // An exponent close to that of `near`, with random fraction and sign.
         uint64_t fraction = type == LG_PTX_F32 ? 0x807fffffu : 0x800fffffffffffffu;
-        v = ((near & ~fraction) + ((r >> 8) % 5) * (fraction == 0x807fffffu ? 1u << 22 : 1ull << 51)) &
+        v = ((near & ~fraction) +
+             ((r >> 8) % 5) * (fraction == 0x807fffffu ? 1u << 22 : 1ull << 51)) &
             ~fraction;
         v |= next_random(state) & fraction;
     } else if (r % 8 == 5 && bytes == 8) {
@@ -311,7 +320,8 @@ static inline bool lane_compare(const lane_test *t, const char *isa, const lane_
     return true;
 }
 
-// Checks one form in every instruction set on `n_batches` of 32 values, under full and partial masks.
+// Checks one form in every instruction set on `n_batches` of 32 values, under full and partial
+// masks.
 static inline bool lane_check(const lane_test *t, lane_oracle *oracle, int n_batches) {
     const lg_lane_table *tables[3];
     int n_isas = lane_isas(tables);
@@ -320,9 +330,11 @@ static inline bool lane_check(const lane_test *t, lane_oracle *oracle, int n_bat
         lane_values in = {0}, want, got;
         lane_fill(t, &in, &state);
         uint64_t r = next_random(&state);
-        uint32_t active = batch % 3 ? UINT32_MAX : r % 5 == 0 ? 1u << (r >> 8) % 32 : (uint32_t)(r >> 16);
-        in.alias = batch % 4 == 1 && t->form.n_src > 0 &&
-                   t->form.dst_bytes[0] == t->form.src_bytes[0];
+        uint32_t active = batch % 3    ? UINT32_MAX
+                          : r % 5 == 0 ? 1u << (r >> 8) % 32
+                                       : (uint32_t)(r >> 16);
+        in.alias =
+            batch % 4 == 1 && t->form.n_src > 0 && t->form.dst_bytes[0] == t->form.src_bytes[0];
         lane_answers(t, &in, active, oracle, &want);
         for (int isa = 0; isa < n_isas; isa++) {
             lg_lane_fn *fn = tables[isa]->select(&t->form);

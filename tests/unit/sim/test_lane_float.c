@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 and f64 lanes against the host's own arithmetic under its rounding modes, and the halves against
-// 113-bit arithmetic that rounds once.
+// f32 and f64 lanes against the host's own arithmetic under its rounding modes, and the halves
+// against 113-bit arithmetic that rounds once.
 #include "unit/sim/lane_testing.h"
 
 #define N(rows) (sizeof(rows) / sizeof((rows)[0]))
@@ -138,9 +138,17 @@ static uint64_t half_of(const lane_test *t, uint64_t a, uint64_t b, uint64_t c) 
         r = x * y;
         nz = ((a ^ b) & 0x8000) != 0;
     } else {
-        r = x * y + z;
+        __float128 p = x * y;
+        r = p + z;
+        // An operand below the last of the 113 bits still breaks a tie.
+        bool finite = r - r == 0;
+        if (finite && p != 0 && z != 0 && r == p) {
+            r += (z > 0) == (p > 0) ? p * power_of_2(-100) : -p * power_of_2(-100);
+        } else if (finite && p != 0 && z != 0 && r == z) {
+            r += (z > 0) == (p > 0) ? z * power_of_2(-100) : -z * power_of_2(-100);
+        }
         nz = ((a ^ b) & c & 0x8000) != 0;
-        if (r == 0 && x * y != 0) {
+        if (r == 0 && p != 0) {
             nz = false; // cancelled
         }
     }
@@ -203,9 +211,9 @@ static uint64_t extreme_half(const lane_test *t, uint64_t a, uint64_t b, uint64_
 static void oracle_extreme(const lane_test *t, const uint64_t *s, lane_answer *answer) {
     if (t->insn.types[0] == LG_PTX_F32) {
         bool ftz = t->insn.mods.ftz;
-        answer->d[0] = extreme(t, bits_of_float(flush(ftz, float_of(s[0]))),
-                               bits_of_float(flush(ftz, float_of(s[1]))), 32, 0x7f800000u,
-                               0x7fffffffu);
+        answer->d[0] =
+            extreme(t, bits_of_float(flush(ftz, float_of(s[0]))),
+                    bits_of_float(flush(ftz, float_of(s[1]))), 32, 0x7f800000u, 0x7fffffffu);
     } else if (t->insn.types[0] == LG_PTX_F64) {
         answer->d[0] = extreme(t, s[0], s[1], 64, 0x7ff0000000000000u, 0x7fffffffffffffffu);
     } else {
@@ -236,15 +244,15 @@ static void oracle_sign(const lane_test *t, const uint64_t *s, lane_answer *answ
 }
 
 static void oracle_testp(const lane_test *t, const uint64_t *s, lane_answer *answer) {
-    int class = t->insn.types[0] == LG_PTX_F32 ? fpclassify(float_of(s[0]))
-                                               : fpclassify(double_of(s[0]));
+    int class =
+        t->insn.types[0] == LG_PTX_F32 ? fpclassify(float_of(s[0])) : fpclassify(double_of(s[0]));
     lg_ptx_sub sub = t->insn.mods.sub;
-    answer->d[0] = sub == LG_SUB_FINITE        ? class != FP_NAN && class != FP_INFINITE
-                   : sub == LG_SUB_INFINITE    ? class == FP_INFINITE
-                   : sub == LG_SUB_NUMBER      ? class != FP_NAN
-                   : sub == LG_SUB_NOTANUMBER  ? class == FP_NAN
-                   : sub == LG_SUB_NORMAL      ? class == FP_NORMAL
-                                               : class == FP_SUBNORMAL;
+    answer->d[0] = sub == LG_SUB_FINITE       ? class != FP_NAN && class != FP_INFINITE
+                   : sub == LG_SUB_INFINITE   ? class == FP_INFINITE
+                   : sub == LG_SUB_NUMBER     ? class != FP_NAN
+                   : sub == LG_SUB_NOTANUMBER ? class == FP_NAN
+                   : sub == LG_SUB_NORMAL     ? class == FP_NORMAL
+                                              : class == FP_SUBNORMAL;
 }
 
 static void test_f32(void) {
@@ -301,7 +309,8 @@ static void test_signs(void) {
 
 // Every f16 and bf16 times, plus and minus some others: operands that random values hardly meet.
 static void test_all_halves(void) {
-    static const char *const names[] = {"add.f16", "mul.f16", "fma.rn.f16", "mul.bf16", "fma.rn.bf16"};
+    static const char *const names[] = {"add.f16", "mul.f16", "fma.rn.f16", "mul.bf16",
+                                        "fma.rn.bf16"};
     static const uint64_t others[][2] = {{0x3555, 0x0001}, {0x0203, 0x8001}, {0x7bff, 0xfbff}};
     const lg_lane_table *tables[3];
     int n_isas = lane_isas(tables);

@@ -63,12 +63,13 @@ static void oracle_product(const lane_test *t, const uint64_t *s, lane_answer *a
         product = (a * b) >> (sub == LG_SUB_HI ? 16 : 0);
         product = type_is_signed(type) ? (__int128)(int32_t)product : (__int128)(uint32_t)product;
     } else if (sub == LG_SUB_HI) {
-        product = type == LG_PTX_U64 ? (__int128)((unsigned __int128)product >> 64) : product >> bits;
+        product =
+            type == LG_PTX_U64 ? (__int128)((unsigned __int128)product >> 64) : product >> bits;
     }
-    __int128 c = t->form.n_src < 3       ? 0
-                 : t->insn.mods.sat      ? int_of(type, s[2])
-                 : sub == LG_SUB_WIDE    ? (__int128)s[2]
-                                         : (__int128)low_bits(s[2], bits);
+    __int128 c = t->form.n_src < 3    ? 0
+                 : t->insn.mods.sat   ? int_of(type, s[2])
+                 : sub == LG_SUB_WIDE ? (__int128)s[2]
+                                      : (__int128)low_bits(s[2], bits);
     put(t, answer, product + c);
 }
 
@@ -86,7 +87,8 @@ static void oracle_dot(const lane_test *t, const uint64_t *s, lane_answer *answe
     answer->d[0] = low_bits((uint64_t)sum, 32);
 }
 
-// Carry and borrow out of the exact 128-bit value; for u64 madc.hi that needs care with the product.
+// Carry and borrow out of the exact 128-bit value; for u64 madc.hi that needs care with the
+// product.
 static void oracle_carry(const lane_test *t, const uint64_t *s, lane_answer *answer) {
     lg_ptx_op op = t->insn.op;
     int bits = type_bits(t->insn.types[0]);
@@ -226,7 +228,7 @@ static void oracle_fns(const lane_test *t, const uint64_t *s, lane_answer *answe
         answer->d[0] = s[1] < 32 && bit_of(s[0], (int)s[1]) ? s[1] : UINT32_MAX;
         return;
     }
-    for (int64_t p = (int64_t)s[1]; p >= 0 && p < 32; p += n > 0 ? 1 : -1) {
+    for (int64_t p = (int64_t)s[1]; p >= 0 && p<32; p += n> 0 ? 1 : -1) {
         if (bit_of(s[0], (int)p) && count-- == 0) {
             answer->d[0] = (uint64_t)p;
             return;

@@ -8,11 +8,10 @@
 //   subnormal are exact, being multiples of the least subnormal;
 // - or the float is the result rounded to odd (lane_float.h): f16 fma from its exact product and a
 // sum
-//   whose error is known; bf16 products, exact as doubles; bf16 fma from a double.
-// For the last, s = a*b + c is rounded to a 53-bit double first. That is harmless: were s not a
-// double and the double a midpoint m of bf16, then s - m < 2^-53 |s| would need a*b (16 bits) to
-// reach down there, so |a*b| < 2^-37 |s|, so c and m, both of at most 9 bits and 2^-37 apart, would
-// be equal; but a midpoint is no bf16.
+//   whose error is known, in float; bf16 products, which are exact as doubles; bf16 fma likewise in
+//   double, as its product may lie outside the range of float. A bf16 fma rounded to nearest in
+//   double first would not do: the product can be a midpoint of bf16, with an addend far below
+//   2^-53 of it to break the tie.
 #include "engine/sim/lane/lane_half.h"
 
 LANE_INLINE float finish_none(float x) {
@@ -35,7 +34,7 @@ LANE_INLINE float fma_f16(float a, float b, float c) {
     return f32_sum_odd(a * b, c);
 }
 LANE_INLINE float fma_bf16(float a, float b, float c) {
-    return f32_odd_of_f64((double)a * (double)b + (double)c);
+    return f32_odd_of_f64(f64_sum_odd((double)a * (double)b, (double)c));
 }
 
 #define SUMS(T, H, n, ftz, finish)                                                                 \
