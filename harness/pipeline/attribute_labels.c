@@ -23,37 +23,43 @@ static bool out_of_range(const lg_batch *batch, int64_t label) {
 }
 
 // A floating-point label that is no class: a fraction, NaN, or a whole number out of range.
-static bool float_label_is_bad(const lg_batch *batch, double value) {
+bool lg_float_label_is_bad(const lg_batch *batch, double value) {
     if (!(fabs(value) < 0x1p62) || value != floor(value)) {
         return true;
     }
     return out_of_range(batch, (int64_t)value);
 }
 
+void lg_fact_add_floats(lg_diagnosis *d, lg_dtype dtype, int64_t n_fractional, int64_t first,
+                        double first_value) {
+    lg_arena *arena = &d->finding->arena;
+    const char *name = lg_dtype_name(dtype);
+    const char *text = lg_arena_printf(arena, "the class indices are %s, all whole numbers", name);
+    if (n_fractional > 0) {
+        text = lg_arena_printf(arena,
+                               "the class indices are %s and %" PRId64
+                               " have a fraction, the first is %g in row %" PRId64,
+                               name, n_fractional, first_value, first);
+    }
+    lg_fact_add(d, LG_CAUSE_FLOAT_TARGETS, text,
+                n_fractional > 0 ? "round or repair these labels, then cast them to int64"
+                                 : "cast the labels to int64");
+}
+
 static void diagnose_plain_floats(lg_diagnosis *d) {
     const lg_tensor *target = &d->batch->target;
-    lg_arena *arena = &d->finding->arena;
     int64_t n_fractional = 0;
     int64_t first = -1;
     for (int64_t row = 0; d->targets_fit && row < d->n_rows; row++) {
         double value = lg_tensor_get_f64(target, row);
-        d->bad[row] = d->bad[row] || float_label_is_bad(d->batch, value);
+        d->bad[row] = d->bad[row] || lg_float_label_is_bad(d->batch, value);
         if (value != floor(value)) {
             first = first < 0 ? row : first;
             n_fractional++;
         }
     }
-    const char *dtype = lg_dtype_name(target->dtype);
-    const char *text = lg_arena_printf(arena, "the class indices are %s, all whole numbers", dtype);
-    if (n_fractional > 0) {
-        text = lg_arena_printf(arena,
-                               "the class indices are %s and %" PRId64
-                               " have a fraction, the first is %g in row %" PRId64,
-                               dtype, n_fractional, lg_tensor_get_f64(target, first), first);
-    }
-    lg_fact_add(d, LG_CAUSE_FLOAT_TARGETS, text,
-                n_fractional > 0 ? "round or repair these labels, then cast them to int64"
-                                 : "cast the labels to int64");
+    lg_fact_add_floats(d, target->dtype, n_fractional, first,
+                       first < 0 ? 0 : lg_tensor_get_f64(target, first));
 }
 
 // Whether the handed-over word is the bits of the meant floating-point label (or starts with them).

@@ -52,6 +52,19 @@ void lg_diagnose_warnings(lg_diagnosis *d);
 const char *lg_label_evidence_text(const lg_diagnosis *d, const lg_explanation *e, lg_cause cause);
 const char *lg_label_advice_text(const lg_diagnosis *d, const lg_explanation *e, lg_cause cause);
 
+// The same facts from counts, for arrays that are never in memory as a whole. `first` is a row.
+void lg_fact_add_floats(lg_diagnosis *d, lg_dtype dtype, int64_t n_fractional, int64_t first,
+                        double first_value);
+void lg_fact_add_nonfinite(lg_diagnosis *d, int64_t n_rows, int64_t first);
+// Whether a label of a floating-point target is none: a fraction, NaN, or out of range.
+bool lg_float_label_is_bad(const lg_batch *batch, double value);
+// Whether any of n packed elements is NaN or infinite; false for integers.
+bool lg_any_nonfinite(lg_dtype dtype, const void *data, size_t n);
+
+// attribute_rank.c: fills the finding's hypotheses, cause and claims from facts and explanations;
+// leaves it alone when there are none.
+void lg_diagnosis_conclude(lg_diagnosis *d);
+
 // attribute_kernel.c: the kernel's own fault, from what was observed; LG_CAUSE_NONE when it kept
 // its promise. `*evidence` lives in the finding's arena.
 lg_cause lg_diagnose_kernel(const lg_diagnosis *d, const char **evidence, const char **advice);

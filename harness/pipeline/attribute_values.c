@@ -15,22 +15,18 @@ static bool is_binary(const lg_batch *batch) {
 
 // Whether any stored element has an all-ones exponent: a pass at memory speed that lets a finite
 // array, the usual case, go without a look at its rows.
-static bool any_nonfinite(const lg_tensor *tensor) {
+bool lg_any_nonfinite(lg_dtype dtype, const void *data, size_t n) {
     bool found = false;
-    size_t n = tensor->n_stored;
-    if (!tensor->data) {
-        return false;
-    }
-    switch (tensor->dtype) {
+    switch (dtype) {
     case LG_FLOAT64: {
-        const uint64_t *words = tensor->data;
+        const uint64_t *words = data;
         for (size_t i = 0; i < n; i++) {
             found |= (words[i] & UINT64_C(0x7ff0000000000000)) == UINT64_C(0x7ff0000000000000);
         }
         return found;
     }
     case LG_FLOAT32: {
-        const uint32_t *words = tensor->data;
+        const uint32_t *words = data;
         for (size_t i = 0; i < n; i++) {
             found |= (words[i] & 0x7f800000u) == 0x7f800000u;
         }
@@ -38,8 +34,8 @@ static bool any_nonfinite(const lg_tensor *tensor) {
     }
     case LG_FLOAT16:
     case LG_BFLOAT16: {
-        const uint16_t *words = tensor->data;
-        uint16_t exponent = tensor->dtype == LG_FLOAT16 ? 0x7c00 : 0x7f80;
+        const uint16_t *words = data;
+        uint16_t exponent = dtype == LG_FLOAT16 ? 0x7c00 : 0x7f80;
         for (size_t i = 0; i < n; i++) {
             found |= (words[i] & exponent) == exponent;
         }
@@ -56,6 +52,10 @@ static bool any_nonfinite(const lg_tensor *tensor) {
         break;
     }
     return false;
+}
+
+static bool any_nonfinite(const lg_tensor *tensor) {
+    return tensor->data && lg_any_nonfinite(tensor->dtype, tensor->data, tensor->n_stored);
 }
 
 static int64_t entry_of(const lg_batch *batch, int64_t row, int64_t c) {
@@ -101,9 +101,17 @@ static bool row_is_nonfinite(const lg_diagnosis *d, int64_t row, int64_t label) 
     return width > 0 && n_minus == width;
 }
 
+void lg_fact_add_nonfinite(lg_diagnosis *d, int64_t n_rows, int64_t first) {
+    lg_fact_add(d, LG_CAUSE_NONFINITE_LOGITS,
+                lg_arena_printf(&d->finding->arena,
+                                "%" PRId64 " rows of the input hold NaN or infinity, the first is "
+                                "row %" PRId64,
+                                n_rows, first),
+                "look for an overflow or a division by zero before the loss");
+}
+
 static void diagnose_nonfinite(lg_diagnosis *d) {
     const lg_batch *batch = d->batch;
-    lg_arena *arena = &d->finding->arena;
     int64_t n = 0;
     int64_t first = -1;
     bool wide = lg_tensor_numel(&batch->input) ==
@@ -120,12 +128,7 @@ static void diagnose_nonfinite(lg_diagnosis *d) {
         }
     }
     if (n > 0) {
-        lg_fact_add(d, LG_CAUSE_NONFINITE_LOGITS,
-                    lg_arena_printf(arena,
-                                    "%" PRId64 " rows of the input hold NaN or infinity, "
-                                    "the first is row %" PRId64,
-                                    n, first),
-                    "look for an overflow or a division by zero before the loss");
+        lg_fact_add_nonfinite(d, n, first);
     }
 }
 
