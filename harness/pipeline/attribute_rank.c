@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// From facts and weighed explanations to a ranked list and what is claimed of it.
+#include "pipeline/attribute_parts.h"
+#include "pipeline/priors.h"
+
+#include <stdlib.h>
+
+static lg_hypothesis make_hypothesis(lg_diagnosis *d, const lg_explanation *e) {
+    lg_hypothesis h = {.cause = e->cause,
+                       .with = e->with,
+                       .probability = e->probability,
+                       .evidence = lg_label_evidence_text(d, e, e->cause),
+                       .advice = lg_label_advice_text(d, e, e->cause)};
+    if (h.with != LG_CAUSE_NONE) {
+        h.evidence = lg_arena_printf(&d->finding->arena, "%s; and %s: %s", h.evidence,
+                                     lg_cause_name(h.with), lg_label_evidence_text(d, e, h.with));
+    }
+    return h;
+}
+
+static void rank_label_causes(lg_diagnosis *d) {
+    lg_finding *finding = d->finding;
+    finding->n_hypotheses = d->n_explanations;
+    finding->hypotheses =
+        lg_arena_array(&finding->arena, (size_t)d->n_explanations, sizeof *finding->hypotheses);
+    for (int i = 0; i < d->n_explanations; i++) {
+        finding->hypotheses[i] = make_hypothesis(d, &d->explanations[i]);
+    }
+}
+
+static int by_probability(const void *a, const void *b) {
+    double left = ((const lg_hypothesis *)a)->probability;
+    double right = ((const lg_hypothesis *)b)->probability;
+    return (left < right) - (left > right);
+}
+
+// Whether a hypothesis agrees with all that the first one states. One cause stated alone is right
+// also where a second one came with it; two stated together are right only together.
+static bool agrees(const lg_hypothesis *first, const lg_hypothesis *other) {
+    return first->with == LG_CAUSE_NONE &&
+           (other->cause == first->cause || other->with == first->cause);
+}
+
+// What the finding claims of a ranked list: how many hypotheses it has to name, and how sure it is.
+static void set_claims(lg_finding *finding) {
+    const lg_hypothesis *first = &finding->hypotheses[0];
+    double rest = 0;
+    double against = 0;
+    finding->n_named = 1;
+    // Summed from the least, so that the small tail is not lost in rounding.
+    for (int i = finding->n_hypotheses - 1; i >= 1; i--) {
+        const lg_hypothesis *h = &finding->hypotheses[i];
+        rest += h->probability;
+        against += agrees(first, h) ? 0 : h->probability;
+        if (rest > LG_UNNAMED_REST && finding->n_named == 1) {
+            finding->n_named = i + 1;
+        }
+    }
+    if (against <= LG_UNNAMED_REST) {
+        finding->n_named = 1;
+    }
+    finding->cause = first->cause;
+    finding->certain = against <= LG_CERTAIN_REST;
+    finding->ambiguous = finding->n_named > 1;
+    finding->headline = first->evidence;
+}
+
+// A fact beside label faults: the fact stands in every hypothesis, with each label cause in turn.
+static void pair_fact_with_labels(lg_diagnosis *d, const lg_fact *fact) {
+    lg_finding *finding = d->finding;
+    for (int i = 0; i < d->n_explanations; i++) {
+        const lg_explanation *e = &d->explanations[i];
+        int at = 0;
+        while (at < finding->n_hypotheses && finding->hypotheses[at].with != e->cause) {
+            at++;
+        }
+        lg_hypothesis *h = &finding->hypotheses[at];
+        if (at == finding->n_hypotheses) {
+            *h = (lg_hypothesis){.cause = fact->cause, .with = e->cause, .advice = fact->advice};
+            h->evidence =
+                lg_arena_printf(&finding->arena, "%s; and %s: %s", fact->evidence,
+                                lg_cause_name(e->cause), lg_label_evidence_text(d, e, e->cause));
+            finding->n_hypotheses++;
+        }
+        h->probability += e->probability;
+    }
+    qsort(finding->hypotheses, (size_t)finding->n_hypotheses, sizeof *finding->hypotheses,
+          by_probability);
+}
+
+static void conclude_facts(lg_diagnosis *d) {
+    lg_finding *finding = d->finding;
+    const lg_fact *fact = &d->facts[0];
+    finding->hypotheses =
+        lg_arena_array(&finding->arena, LG_MAX_EXPLANATIONS + 1, sizeof *finding->hypotheses);
+    if (d->n_facts == 1 && d->n_explanations > 0) {
+        pair_fact_with_labels(d, fact);
+    } else {
+        lg_hypothesis *h = &finding->hypotheses[finding->n_hypotheses++];
+        *h = (lg_hypothesis){.cause = fact->cause,
+                             .probability = 1,
+                             .evidence = fact->evidence,
+                             .advice = fact->advice};
+        if (d->n_facts > 1) {
+            h->with = d->facts[1].cause;
+            h->evidence = lg_arena_printf(&finding->arena, "%s; and %s: %s", fact->evidence,
+                                          lg_cause_name(h->with), d->facts[1].evidence);
+        }
+    }
+    set_claims(finding);
+    finding->certain = finding->certain && !fact->doubtful;
+}
+
+void lg_diagnosis_conclude(lg_diagnosis *d) {
+    if (d->n_facts > 0) {
+        conclude_facts(d);
+    } else if (d->n_explanations > 0) {
+        rank_label_causes(d);
+        set_claims(d->finding);
+    }
+}
