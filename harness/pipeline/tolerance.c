@@ -57,6 +57,11 @@ static const precision precisions[LG_N_DTYPES] = {
 //   A·p·(s(m) + 8 + 3·|x - m| + chain(C) where Σd is a sum) + 8·(A·p + |d|), and |d| <= |g| + A·p.
 // A mean divides by D as above: (chain(N) + 4)·|g|. nll_loss: -d alone, the rest exactly 0.
 //
+// The gradient of a row adds up to A·(Σp - 1) = 0: adding a constant to the logits changes nothing.
+// Its error is that of its terms with Σp = 1, Σ|d| = A, Σ|g| <= 2·A and Σp·|x - m| <= log C; what
+// the divisor of a mean is off by scales all of them alike and leaves 0 at 0:
+//   A·(s(m) + 8 + 3·log C + chain(C) where Σd is a sum + 8·4), and 2·A·u_out for storing.
+//
 // Binary losses: see binary_row_error and binary_gradient_error. At last the result is stored:
 // u_out·|want| + least_step; and an accumulator may flush what is below its least normal number.
 enum {
@@ -269,6 +274,18 @@ static double class_gradient_tolerance(const lg_batch *batch, const lg_reference
     error += own * (softmax_error(batch, reference, row) + PROBABILITY_STEPS + distance + spread);
     error += GRADIENT_STEPS * (2 * own + fabs(want));
     return stored(p, p->u * error, want, all);
+}
+
+double lg_tolerance_row_sum(const lg_batch *batch, const lg_reference *reference, int64_t row) {
+    const precision *p = precision_of(batch);
+    double width = (double)lg_batch_head_width(batch);
+    double all = fabs(upstream_of(batch, reference, row)) * row_mass(batch, reference, row);
+    double spread = reference->row_mass ? chain(width) : 0;
+    double error = all * (softmax_error(batch, reference, row) + PROBABILITY_STEPS +
+                          3 * log(fmax(width, 1)) + spread + 4 * GRADIENT_STEPS);
+    double bound =
+        p->u * error + 2 * p->u_out * all + width * (p->least_step + p->least * (1 + all));
+    return fmin(bound, DBL_MAX);
 }
 
 static double gradient_tolerance(const lg_batch *batch, const lg_reference *reference,

@@ -18,6 +18,10 @@ typedef enum lg_quantity { LG_Q_LOSS, LG_Q_ROW_LOSS, LG_Q_TOTAL_WEIGHT, LG_Q_GRA
 double lg_tolerance(const lg_batch *batch, const lg_reference *reference, lg_quantity quantity,
                     int64_t index, double want);
 
+// The bound the sum of the gradient over the classes of `row` must stay within; 0 is what it is
+// without rounding. cross_entropy only, rows whose gradient is finite.
+double lg_tolerance_row_sum(const lg_batch *batch, const lg_reference *reference, int64_t row);
+
 // Class first (NaN, +inf, -inf, finite), then |got-want| <= bound. A finite `want` whose rounding
 // to the output dtype overflows, with the bound added, accepts that infinity. Returns the error as
 // a share of the bound: <= 1 passes; INFINITY when the classes differ, or when the bound is 0 and
