@@ -8,6 +8,7 @@
 
 #include "model/batch.h"
 #include "model/cause.h"
+#include "model/relation.h"
 #include "model/verdict.h"
 #include "support/arena.h"
 #include "support/error.h"
@@ -117,6 +118,7 @@ typedef struct lg_scenario {
     lg_fault_spec faults[LG_MAX_FAULTS];
     lg_str_list kernels; // globs; empty: every kernel of the family
     lg_str_list modes;   // globs; empty: every mode
+    uint32_t relations;  // LG_RELATION_BIT of each that is checked beside the loss
     lg_expect expect;
     const char *point; // "batch.samples=31 batch.classes=3", "" without a matrix
 } lg_scenario;

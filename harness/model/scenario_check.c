@@ -143,6 +143,9 @@ bool lg_scenario_check(lg_scenario_reader *reader) {
     }
     if (!(failed & LG_PART_RUN)) {
         check_run(reader);
+        if (!(failed & (LG_PART_LOSS | LG_PART_BATCH | LG_PART_FAULTS))) {
+            lg_scenario_check_relations(reader);
+        }
     }
     if (!(failed & LG_PART_EXPECT)) {
         check_expect(reader);

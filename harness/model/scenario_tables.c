@@ -16,6 +16,9 @@
     .first = (int)(value)
 #define I64_LIST(member, lo, hi)                                                                   \
     .type = LG_FIELD_I64_LIST, .offset = offsetof(OWNER, member), .min = (lo), .max = (hi)
+#define CHOICE_SET(member, names, value)                                                           \
+    .type = LG_FIELD_CHOICE_SET, .offset = offsetof(OWNER, member), .choices = (names),            \
+    .first = (int)(value)
 #define TEXT_LIST(member) .type = LG_FIELD_TEXT_LIST, .offset = offsetof(OWNER, member)
 #define CUSTOM(function, keys) .type = LG_FIELD_CUSTOM, .read = (function), .table = &(keys)
 #define ARRAY_OF(member, place)                                                                    \

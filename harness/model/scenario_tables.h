@@ -64,6 +64,7 @@ void lg_scenario_complete(lg_scenario_reader *reader);
 bool lg_scenario_check(lg_scenario_reader *reader);
 bool lg_scenario_check_arrays(lg_scenario_reader *reader);
 bool lg_scenario_check_faults(lg_scenario_reader *reader);
+void lg_scenario_check_relations(lg_scenario_reader *reader);
 
 // An error at the key with this dotted path, or at what stands nearest to it.
 bool lg_scenario_error(lg_scenario_reader *reader, const char *path, const char *format, ...)

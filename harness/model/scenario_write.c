@@ -195,6 +195,18 @@ static void write_globs(lg_str *out, const char *key, lg_str_list list) {
     lg_str_add(out, "]\n");
 }
 
+static void write_relations(lg_str *out, uint32_t relations) {
+    bool first = true;
+    for (int i = LG_RELATION_UNSET + 1; i < LG_N_RELATIONS; i++) {
+        if (relations & LG_RELATION_BIT(i)) {
+            lg_str_printf(out, "%s%s", first ? "  relations: [" : ", ",
+                          lg_relation_name((lg_relation)i));
+            first = false;
+        }
+    }
+    lg_str_add(out, first ? "" : "]\n");
+}
+
 static void write_expect(lg_str *out, const lg_expect *expect) {
     if (!expect->has_cause && !expect->has_verdict && !expect->has_rows &&
         !expect->has_attribution) {
@@ -233,10 +245,11 @@ void lg_scenario_write(const lg_scenario *scenario, lg_str *out) {
     for (int i = 0; i < scenario->n_faults; i++) {
         write_fault(out, &scenario->faults[i]);
     }
-    if (scenario->kernels.n || scenario->modes.n) {
+    if (scenario->kernels.n || scenario->modes.n || scenario->relations) {
         lg_str_add(out, "run:\n");
     }
     write_globs(out, "kernels", scenario->kernels);
     write_globs(out, "modes", scenario->modes);
+    write_relations(out, scenario->relations);
     write_expect(out, &scenario->expect);
 }

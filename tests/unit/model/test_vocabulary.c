@@ -113,12 +113,28 @@ static void test_finding_names(void) {
     CU_ASSERT_FALSE(lg_finding_names(&finding, LG_CAUSE_CORRUPT_LABELS));
 }
 
+static void test_relation_words(void) {
+    size_t n;
+    const char *const *names = lg_relation_names(&n);
+    CU_ASSERT_EQUAL_FATAL(n, LG_N_RELATIONS - 1);
+    for (size_t i = 0; i < n; i++) {
+        lg_relation relation = (lg_relation)(i + 1);
+        LG_CHECK_ROW(names[i], strcmp(lg_relation_name(relation), names[i]) == 0);
+        LG_CHECK_ROW(names[i], *lg_relation_help(relation) && *lg_relation_other(relation));
+    }
+    CU_ASSERT_STRING_EQUAL(lg_relation_name(LG_RELATION_UNSET), "unset");
+    CU_ASSERT_STRING_EQUAL(lg_relation_name(LG_N_RELATIONS), "invalid");
+    CU_ASSERT_STRING_EQUAL(lg_relation_help(LG_N_RELATIONS), "");
+    CU_ASSERT_STRING_EQUAL(lg_relation_other(LG_N_RELATIONS), "");
+}
+
 int main(void) {
     static const lg_test tests[] = {
         {"causes", test_causes},
         {"verdicts", test_verdicts},
         {"policies and modes", test_kernel_words},
         {"losses", test_loss_words},
+        {"relations", test_relation_words},
         {"forms of faults", test_forms_belong_to_their_fault},
         {"names of a finding", test_finding_names},
     };
