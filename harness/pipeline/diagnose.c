@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/diagnose.h"
+
+#include "model/tensor_file.h"
+#include "pipeline/attribute_parts.h"
+#include "pipeline/diagnose_parts.h"
+#include "pipeline/hostcheck.h"
+#include "support/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The one pass over labels and logits.
+typedef struct pass {
+    const lg_diagnose_options *options;
+    lg_array_source targets, logits;
+    bool has_logits;
+    lg_batch batch; // shapes and types; no data but the weights
+    lg_label_table table;
+    bool has_table;
+    // A block of rows.
+    int64_t n_block; // rows a block holds
+    int64_t *labels;
+    double *reals;
+    bool *bad;
+    int64_t *n_minus; // -inf entries of a row; only with logits
+    // What was seen.
+    int64_t n_rows, n_bad;
+    int64_t first_rows[LG_DIAGNOSE_ROWS];
+    int64_t n_nonfinite, first_nonfinite;
+} pass;
+
+static void free_pass(pass *p) {
+    lg_source_close(&p->targets);
+    if (p->has_logits) {
+        lg_source_close(&p->logits);
+    }
+    if (p->has_table) {
+        lg_label_table_free(&p->table);
+    }
+    lg_batch_free(&p->batch);
+    free(p->labels);
+    free(p->reals);
+    free(p->bad);
+    free(p->n_minus);
+}
+
+// --- opening ------------------------------------------------------------------------------------
+
+// A .csv says its length and type only at its end.
+static bool count_csv(const char *place, lg_array_source *source, lg_diags *diags) {
+    lg_array_source counted;
+    bool ok = lg_source_open(place, &counted, diags);
+    int64_t got = ok ? 1 : -1;
+    int64_t *labels = lg_xmalloc(LG_SOURCE_BLOCK * sizeof *labels);
+    double *reals = lg_xmalloc(LG_SOURCE_BLOCK * sizeof *reals);
+    while (got > 0) {
+        got = lg_source_labels(&counted, labels, reals, LG_SOURCE_BLOCK, diags);
+    }
+    source->n = counted.n;
+    source->dtype = counted.dtype;
+    source->shape[0] = counted.n;
+    free(labels);
+    free(reals);
+    lg_source_close(&counted);
+    return got == 0;
+}
+
+static void describe(lg_tensor *tensor, lg_dtype dtype, int rank, const int64_t *shape) {
+    *tensor = (lg_tensor){.dtype = dtype, .rank = rank};
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        tensor->shape[i] = shape[i];
+        tensor->stride[i] = stride;
+        stride *= shape[i] > 0 ? shape[i] : 1;
+    }
+}
+
+// The input that --head-width stands for: the targets' shape with a class axis.
+static bool describe_input(pass *p, lg_diags *diags) {
+    const lg_array_source *t = &p->targets;
+    int64_t shape[LG_MAX_RANK];
+    int rank = 0;
+    int64_t n;
+    if (t->rank >= LG_MAX_RANK || __builtin_mul_overflow(t->n, p->options->head_width, &n)) {
+        return lg_error(diags, (lg_loc){.file = t->place},
+                        "has too many dimensions or elements for a loss");
+    }
+    for (int i = 0; i < (t->rank ? t->rank : 1); i++) {
+        if (i == (t->rank ? 1 : 0)) {
+            shape[rank++] = p->options->head_width;
+        }
+        if (t->rank) {
+            shape[rank++] = t->shape[i];
+        }
+    }
+    if (t->rank == 1) {
+        shape[rank++] = p->options->head_width;
+    }
+    lg_dtype dtype = p->batch.weight.dtype;
+    describe(&p->batch.input, lg_dtype_is_float(dtype) ? dtype : LG_FLOAT32, rank, shape);
+    return true;
+}
+
+static bool same_shape(const lg_array_source *a, const lg_array_source *b) {
+    bool same = a->rank == b->rank && a->rank > 0;
+    for (int i = 0; same && i < a->rank; i++) {
+        same = a->shape[i] == b->shape[i];
+    }
+    return same;
+}
+
+static bool open_logits(pass *p, lg_diags *diags) {
+    const lg_diagnose_options *o = p->options;
+    p->has_logits = true;
+    if (!lg_source_open(o->logits, &p->logits, diags)) {
+        return false;
+    }
+    if (p->logits.csv) {
+        return lg_error(diags, (lg_loc){.file = o->logits},
+                        "is a .csv file: logits are read from .npy and .npz files");
+    }
+    if (p->targets.csv && !count_csv(o->targets, &p->targets, diags)) {
+        return false;
+    }
+    if (same_shape(&p->targets, &p->logits) && lg_dtype_is_float(p->targets.dtype)) {
+        return lg_error(
+            diags, (lg_loc){.file = o->targets},
+            "has the logits' shape and is %s: class probabilities, while diagnose reads "
+            "class indices",
+            lg_dtype_name(p->targets.dtype));
+    }
+    describe(&p->batch.input, p->logits.dtype, p->logits.rank, p->logits.shape);
+    return true;
+}
+
+// Weights from a text have no type of their own: they take the input's.
+static bool retype_weight(pass *p) {
+    lg_tensor typed;
+    lg_tensor *weight = &p->batch.weight;
+    size_t n = p->options->weight ? strlen(p->options->weight) : 0;
+    bool text = n >= 4 && strcmp(p->options->weight + n - 4, ".csv") == 0;
+    if (!text || !lg_dtype_is_float(p->batch.input.dtype)) {
+        return true;
+    }
+    if (!lg_tensor_init(&typed, p->batch.input.dtype, weight->rank, weight->shape)) {
+        return false;
+    }
+    for (int64_t i = 0; i < lg_tensor_numel(weight); i++) {
+        lg_tensor_set_f64(&typed, i, lg_tensor_get_f64(weight, i));
+    }
+    lg_tensor_free(weight);
+    *weight = typed;
+    return true;
+}
+
+static bool open_arrays(pass *p, lg_diags *diags) {
+    const lg_diagnose_options *o = p->options;
+    p->batch.loss = (lg_loss_options){.kind = LG_CROSS_ENTROPY,
+                                      .reduction = LG_REDUCTION_MEAN,
+                                      .ignore_index = o->ignore_index,
+                                      .direction = LG_FORWARD};
+    p->batch.classes = o->classes;
+    bool ok = lg_source_open(o->targets, &p->targets, diags);
+    ok = (!o->weight || lg_source_tensor(o->weight, &p->batch.weight, diags)) && ok;
+    ok = (!o->logits || open_logits(p, diags)) && ok;
+    ok = ok && (o->logits || describe_input(p, diags));
+    return ok && retype_weight(p);
+}
+
+// --- the pass -----------------------------------------------------------------------------------
+
+static int64_t spatial_of(const pass *p) {
+    return p->has_logits ? lg_batch_spatial(&p->batch) : 1;
+}
+
+static bool allocate(pass *p, lg_diags *diags) {
+    int64_t spatial = spatial_of(p);
+    int64_t samples = spatial > 0 && spatial < LG_SOURCE_BLOCK ? LG_SOURCE_BLOCK / spatial : 1;
+    p->n_block = spatial > 0 ? samples * spatial : 1;
+    size_t n = (size_t)p->n_block;
+    p->labels = lg_buffer_alloc(n * sizeof *p->labels);
+    p->reals = lg_buffer_alloc(n * sizeof *p->reals);
+    p->bad = lg_buffer_alloc(n * sizeof *p->bad);
+    p->n_minus = p->has_logits ? lg_buffer_alloc(n * sizeof *p->n_minus) : NULL;
+    int64_t width = lg_batch_head_width(&p->batch);
+    p->has_table = lg_label_table_init(&p->table, width, p->options->classes,
+                                       p->options->ignore_index, p->targets.dtype);
+    bool ok = p->labels && p->reals && p->bad && (!p->has_logits || p->n_minus) && p->has_table;
+    return ok ||
+           lg_error(diags, (lg_loc){.file = p->options->targets},
+                    "needs more memory than there is: %lld positions a sample", (long long)spatial);
+}
+
+// Fills a block; the rows read, -1 on an error.
+static int64_t read_labels(pass *p, lg_diags *diags) {
+    int64_t n = 0;
+    while (n < p->n_block) {
+        int64_t got =
+            lg_source_labels(&p->targets, p->labels + n, p->reals + n, p->n_block - n, diags);
+        if (got < 0) {
+            return -1;
+        }
+        if (got == 0) {
+            break;
+        }
+        n += got;
+    }
+    return n;
+}
+
+static void take_labels(pass *p, int64_t n) {
+    lg_label_evidence *e = &p->table.evidence;
+    bool floats = lg_dtype_is_float(p->targets.dtype);
+    int64_t width = e->head_width;
+    int64_t ignored = e->ignore_index;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t label = p->labels[i];
+        p->bad[i] = label != ignored && (uint64_t)label >= (uint64_t)width;
+        lg_label_table_add(&p->table, label);
+    }
+    for (int64_t i = 0; floats && i < n; i++) {
+        double real = p->reals[i];
+        p->bad[i] = p->bad[i] || lg_float_label_is_bad(&p->batch, real);
+        if (real != floor(real) && e->n_fractional++ == 0) { // NaN too
+            e->first_fractional = real;
+            e->first_fractional_row = p->n_rows + i;
+        }
+    }
+}
+
+// One entry that is NaN or infinite. attribute_values.c has the rule: -inf is how classes are
+// masked.
+static void take_nonfinite(pass *p, int64_t row, int64_t c, double value, bool *broken) {
+    int64_t label = p->labels[row];
+    if (label == p->options->ignore_index) {
+        return;
+    }
+    bool minus = value == -INFINITY;
+    p->n_minus[row] += minus;
+    broken[row] = broken[row] || !minus || c == label;
+}
+
+// The logits of a block of rows, in pieces.
+static bool take_logits(pass *p, int64_t n_rows, lg_diags *diags) {
+    int64_t spatial = spatial_of(p);
+    int64_t width = lg_batch_head_width(&p->batch);
+    int64_t left = n_rows * width;
+    int64_t at = 0;
+    bool *broken = lg_xcalloc((size_t)n_rows + 1, sizeof *broken);
+    memset(p->n_minus, 0, (size_t)n_rows * sizeof *p->n_minus);
+    while (left > 0) {
+        int64_t got = lg_source_raw(&p->logits, left, diags);
+        if (got <= 0) {
+            free(broken);
+            return false;
+        }
+        bool look = lg_any_nonfinite(p->logits.dtype, p->logits.raw, (size_t)got);
+        for (int64_t i = 0; look && i < got; i++) {
+            double value = lg_dtype_get_f64(p->logits.dtype, p->logits.raw, i);
+            if (!isfinite(value)) {
+                int64_t flat = at + i;
+                int64_t row = flat / (width * spatial) * spatial + flat % spatial;
+                take_nonfinite(p, row, flat / spatial % width, value, broken);
+            }
+        }
+        at += got;
+        left -= got;
+    }
+    for (int64_t i = 0; i < n_rows; i++) {
+        if (broken[i] || (width > 0 && p->n_minus[i] == width)) {
+            p->first_nonfinite = p->n_nonfinite++ == 0 ? p->n_rows + i : p->first_nonfinite;
+            p->bad[i] = true;
+        }
+    }
+    free(broken);
+    return true;
+}
+
+static void note_rows(pass *p, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        if (p->bad[i]) {
+            if (p->n_bad < LG_DIAGNOSE_ROWS) {
+                p->first_rows[p->n_bad] = p->n_rows + i;
+            }
+            p->n_bad++;
+        }
+    }
+    p->n_rows += n;
+}
+
+static bool run_pass(pass *p, lg_diags *diags) {
+    if (!allocate(p, diags)) {
+        return false;
+    }
+    int64_t n;
+    while ((n = read_labels(p, diags)) > 0) {
+        take_labels(p, n);
+        if (p->has_logits && !take_logits(p, n, diags)) {
+            return false;
+        }
+        note_rows(p, n);
+    }
+    if (p->targets.csv && !p->has_logits) {
+        p->batch.input.shape[0] = p->n_rows; // known now
+    }
+    // The second array must end with the first.
+    return n == 0 && (!p->has_logits || lg_source_raw(&p->logits, 1, diags) == 0);
+}
+
+// --- conclusion ---------------------------------------------------------------------------------
+
+// Integers stand for floating-point targets here: their own fact is made from what the pass
+// counted.
+static lg_refusal refuse(pass *p, lg_arena *arena) {
+    lg_dtype dtype = p->targets.dtype;
+    describe(&p->batch.target, lg_dtype_is_float(dtype) ? LG_INT64 : dtype, p->targets.rank,
+             p->targets.shape);
+    lg_refusal refusal = lg_hostcheck(&p->batch, arena);
+    p->batch.target.dtype = dtype;
+    return refusal;
+}
+
+static void add_facts(pass *p, lg_diagnosis *d) {
+    const lg_label_evidence *e = &p->table.evidence;
+    if (lg_dtype_is_float(p->targets.dtype)) {
+        lg_fact_add_floats(d, p->targets.dtype, p->has_table ? e->n_fractional : 0,
+                           p->has_table ? e->first_fractional_row : -1,
+                           p->has_table ? e->first_fractional : 0);
+    }
+    lg_diagnose_values(d); // the weights: there are no other values at hand
+    if (p->n_nonfinite > 0) {
+        lg_fact_add_nonfinite(d, p->n_nonfinite, p->first_nonfinite);
+    }
+    lg_refusal refusal = refuse(p, &d->finding->arena);
+    if (refusal.cause != LG_CAUSE_NONE) {
+        lg_fact_add(d, refusal.cause, refusal.text, NULL);
+    }
+}
+
+static int by_count(const void *a, const void *b) {
+    const lg_value_count *left = a;
+    const lg_value_count *right = b;
+    if (left->count != right->count) {
+        return left->count < right->count ? 1 : -1;
+    }
+    return (left->value > right->value) - (left->value < right->value);
+}
+
+static void list_rows(const pass *p, lg_finding *finding) {
+    enum { MAX_VALUES = 16 };
+    finding->n_rows = p->n_bad < LG_DIAGNOSE_ROWS ? p->n_bad : LG_DIAGNOSE_ROWS;
+    finding->rows = lg_arena_array(&finding->arena, LG_DIAGNOSE_ROWS, sizeof *finding->rows);
+    memcpy(finding->rows, p->first_rows, (size_t)finding->n_rows * sizeof *finding->rows);
+    if (!p->has_table || p->table.n_out == 0) {
+        return;
+    }
+    size_t n = (size_t)p->table.n_out;
+    lg_value_count *values = lg_xmalloc(n * sizeof *values);
+    memcpy(values, p->table.out, n * sizeof *values);
+    qsort(values, n, sizeof *values, by_count);
+    finding->n_values = n < MAX_VALUES ? (int64_t)n : MAX_VALUES;
+    finding->values = lg_arena_array(&finding->arena, MAX_VALUES, sizeof *finding->values);
+    memcpy(finding->values, values, (size_t)finding->n_values * sizeof *values);
+    free(values);
+}
+
+static void conclude(pass *p, lg_diagnose_result *out) {
+    lg_diagnosis d = {.batch = &p->batch, .finding = &out->finding, .targets_fit = p->has_table};
+    d.n_rows = p->has_table ? p->n_rows : lg_batch_rows(&p->batch);
+    if (p->has_table) {
+        p->table.evidence.dtype = p->targets.dtype; // of a .csv: known now
+        lg_label_table_finish(&p->table);
+        d.table = p->table;
+        d.has_table = true;
+    }
+    add_facts(p, &d);
+    if (p->has_table) {
+        d.n_explanations = lg_explain_labels(&p->table, d.explanations);
+        if (d.n_explanations == 0 && p->table.n_out > 0) {
+            lg_fact_add(&d, LG_CAUSE_WRONG_HEAD_WIDTH, "the head has no output at all",
+                        "give the head one output a class");
+        }
+    }
+    if (d.n_facts == 0 && d.n_explanations == 0) {
+        lg_diagnose_warnings(&d);
+        out->finding.warning = d.n_facts > 0;
+    }
+    lg_diagnosis_conclude(&d);
+    list_rows(p, &out->finding);
+    out->n_bad = p->n_bad;
+    out->n_rows = d.n_rows;
+    out->has_evidence = p->has_table;
+    out->evidence = p->has_table ? p->table.evidence : (lg_label_evidence){0};
+}
+
+bool lg_diagnose(const lg_diagnose_options *options, lg_diagnose_result *out, lg_diags *diags) {
+    *out = (lg_diagnose_result){0};
+    pass p = {.options = options, .first_nonfinite = -1};
+    bool ok = open_arrays(&p, diags);
+    // Labels have rows only where there is one for each: of a mismatch, the shapes are the finding.
+    bool fits = ok && (!p.has_logits || p.targets.n == lg_batch_rows(&p.batch));
+    ok = ok && (!fits || run_pass(&p, diags));
+    if (ok) {
+        conclude(&p, out);
+    }
+    free_pass(&p);
+    return ok;
+}
+
+void lg_diagnose_free(lg_diagnose_result *result) {
+    lg_finding_free(&result->finding);
+    *result = (lg_diagnose_result){0};
+}

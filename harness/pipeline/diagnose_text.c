@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The finding of a diagnosis as people read it.
+#include "pipeline/diagnose.h"
+
+#include <inttypes.h>
+
+static void field(lg_str *out, const char *name) {
+    lg_str_printf(out, "  %-9s ", name);
+}
+
+static void print_headline(const lg_finding *finding, lg_str *out) {
+    lg_str_add(out, finding->warning ? "WARNING " : "FAULT ");
+    for (int i = 0; i < finding->n_named; i++) {
+        const lg_hypothesis *h = &finding->hypotheses[i];
+        lg_str_printf(out, "%s%s", i ? " or " : "", lg_cause_name(h->cause));
+        if (h->with != LG_CAUSE_NONE) {
+            lg_str_printf(out, " with %s", lg_cause_name(h->with));
+        }
+    }
+    lg_str_printf(out, " — %s: %s\n",
+                  finding->certain     ? "certain"
+                  : finding->ambiguous ? "ambiguous"
+                                       : "likely",
+                  finding->headline ? finding->headline : "");
+}
+
+static void print_rows(const lg_diagnose_result *result, lg_str *out) {
+    const lg_finding *finding = &result->finding;
+    if (result->n_bad == 0) {
+        return;
+    }
+    field(out, "rows");
+    lg_str_printf(out, "%" PRId64 " of %" PRId64 ":", result->n_bad, result->n_rows);
+    for (int64_t i = 0; i < finding->n_rows; i++) {
+        lg_str_printf(out, " %" PRId64, finding->rows[i]);
+    }
+    lg_str_add(out, result->n_bad > finding->n_rows ? " …\n" : "\n");
+    if (finding->n_values == 0) {
+        return;
+    }
+    field(out, "values");
+    for (int64_t i = 0; i < finding->n_values; i++) {
+        const lg_value_count *v = &finding->values[i];
+        lg_str_printf(out, "%s%" PRId64, i ? ", " : "", v->value);
+        if (v->count == 1) {
+            lg_str_add(out, " (once)");
+        } else {
+            lg_str_printf(out, " (%" PRId64 " times)", v->count);
+        }
+    }
+    lg_str_add(out, result->evidence.n_distinct_out > finding->n_values ? ", …\n" : "\n");
+}
+
+// The causes with their shares; those that are named first, then what is left above one in a
+// thousand.
+static void print_causes(const lg_finding *finding, lg_str *out) {
+    if (finding->n_hypotheses < 2) {
+        return;
+    }
+    for (int i = 0; i < finding->n_hypotheses; i++) {
+        const lg_hypothesis *h = &finding->hypotheses[i];
+        if (i >= finding->n_named && h->probability < 0.001) {
+            break;
+        }
+        field(out, i ? "" : "causes");
+        lg_str_printf(out, "%5.1f %%  %s", 100 * h->probability, lg_cause_name(h->cause));
+        if (h->with != LG_CAUSE_NONE) {
+            lg_str_printf(out, " with %s", lg_cause_name(h->with));
+        }
+        lg_str_printf(out, ": %s\n", h->evidence ? h->evidence : "");
+    }
+}
+
+static void print_advice(const lg_finding *finding, lg_str *out) {
+    for (int i = 0; i < finding->n_named; i++) {
+        const lg_hypothesis *h = &finding->hypotheses[i];
+        if (h->advice) {
+            field(out, i ? "or" : "try");
+            lg_str_printf(out, "%s\n", h->advice);
+        }
+    }
+}
+
+// The lines of lg_evidence_print, set in.
+static void print_evidence(const lg_diagnose_result *result, lg_str *out) {
+    lg_str lines = {0};
+    if (!result->has_evidence) {
+        return;
+    }
+    lg_evidence_print(&result->evidence, &lines);
+    lg_str_add(out, "evidence\n  ");
+    for (size_t i = 0; i < lines.n; i++) {
+        lg_str_add_n(out, lines.text + i, 1);
+        if (lines.text[i] == '\n' && i + 1 < lines.n) {
+            lg_str_add(out, "  ");
+        }
+    }
+    lg_str_free(&lines);
+}
+
+void lg_diagnose_text(const lg_diagnose_result *result, lg_str *out) {
+    const lg_finding *finding = &result->finding;
+    if (finding->cause == LG_CAUSE_NONE) {
+        lg_str_printf(out, "nothing wrong: %" PRId64 " rows\n", result->n_rows);
+    } else {
+        print_headline(finding, out);
+        print_rows(result, out);
+        print_causes(finding, out);
+        print_advice(finding, out);
+    }
+    print_evidence(result, out);
+}
