@@ -152,6 +152,8 @@ bool lg_device_prepare(lg_device_session *session, const lg_kernel *kernel, lg_d
     prepared.ptx = find_or_add_ptx(session, kernel, diags);
     prepared.ok = session->ptx[prepared.ptx].text && lg_device_ensure_context(session, diags) &&
                   lg_device_check_entries(session, kernel, prepared.ptx, diags);
+    // Decoded code of every type is large, and a case needs one: what is parsed stays.
+    lg_device_drop_context(session);
     session->prepared = lg_xrealloc(session->prepared, (session->n_prepared + 1) * sizeof prepared);
     session->prepared[session->n_prepared++] = prepared;
     return prepared.ok;
