@@ -26,7 +26,14 @@ SAME(RM)
 SAME(RP)
 
 // Widening is exact.
-LANE_FN1(f32_of_f16_00, f32, u16, f32_canon(f16_value(a)))
+static void f32_of_f16_00(char *regs, const lg_insn *insn, uint32_t active) {
+    float tmp[LG_LANES] __attribute__((aligned(64)));
+    load_f16(tmp, lane_in(regs, insn->src[0]), LG_LANES);
+    LANE_LOOP(LG_LANES) {
+        tmp[i] = f32_canon(tmp[i]);
+    }
+    lane_finish(regs, insn, active, tmp, sizeof(f32));
+}
 LANE_FN1(f32_of_f16_01, f32, u16, f32_sat(f16_value(a)))
 LANE_FN1(f32_of_bf16_00, f32, u16, f32_canon(bf16_value(a)))
 LANE_FN1(f32_of_bf16_01, f32, u16, f32_sat(bf16_value(a)))
@@ -77,15 +84,12 @@ LANE_INLINE u16 bf16_of_f32(float x, int mode) {
     NARROW_HALF(f16, mode)                                                                         \
     NARROW_HALF(bf16, mode)
 #define NARROW_HALF(H, mode)                                                                       \
-    LANE_FN1(H##_of_f32_##mode##_00, u16, f32, H##_of_f32(a, ROUND_##mode))                        \
     LANE_FN1(H##_of_f32_##mode##_01, u16, f32, H##_of_f32(f32_sat(a), ROUND_##mode))               \
     LANE_FN1(H##_of_f32_##mode##_10, u16, f32, H##_of_f32(f32_flush(a), ROUND_##mode))             \
     LANE_FN1(H##_of_f32_##mode##_11, u16, f32, H##_of_f32(f32_sat(f32_flush(a)), ROUND_##mode))    \
     LANE_FN1(H##_relu_##mode##_0, u16, f32, H##_of_f32(f32_relu(a), ROUND_##mode))                 \
     LANE_FN1(H##_relu_##mode##_1, u16, f32, finite_##H(H##_of_f32(f32_relu(a), ROUND_##mode)))     \
     LANE_FN1(H##_finite_##mode, u16, f32, finite_##H(H##_of_f32(a, ROUND_##mode)))                 \
-    LANE_FN2(H##x2_##mode##_00, u32, f32, f32,                                                     \
-             PAIR(H##_of_f32(a, ROUND_##mode), H##_of_f32(b, ROUND_##mode)))                       \
     LANE_FN2(                                                                                      \
         H##x2_##mode##_01, u32, f32, f32,                                                          \
         PAIR(finite_##H(H##_of_f32(a, ROUND_##mode)), finite_##H(H##_of_f32(b, ROUND_##mode))))    \
@@ -100,6 +104,35 @@ NARROW(RN)
 NARROW(RZ)
 NARROW(RM)
 NARROW(RP)
+
+#define NARROW_PLAIN(H, mode)                                                                      \
+    LANE_FN1(H##_of_f32_##mode##_00, u16, f32, H##_of_f32(a, ROUND_##mode))                        \
+    LANE_FN2(H##x2_##mode##_00, u32, f32, f32,                                                     \
+             PAIR(H##_of_f32(a, ROUND_##mode), H##_of_f32(b, ROUND_##mode)))
+NARROW_PLAIN(f16, RZ)
+NARROW_PLAIN(f16, RM)
+NARROW_PLAIN(f16, RP)
+NARROW_PLAIN(bf16, RN)
+NARROW_PLAIN(bf16, RZ)
+NARROW_PLAIN(bf16, RM)
+NARROW_PLAIN(bf16, RP)
+
+// The frequent ones go through the conversion instructions where there are any.
+static void f16_of_f32_RN_00(char *regs, const lg_insn *insn, uint32_t active) {
+    u16 tmp[LG_LANES] __attribute__((aligned(64)));
+    store_f16(tmp, lane_in(regs, insn->src[0]), LG_LANES);
+    lane_finish(regs, insn, active, tmp, sizeof(u16));
+}
+static void f16x2_RN_00(char *regs, const lg_insn *insn, uint32_t active) {
+    u16 high[LG_LANES] __attribute__((aligned(64))), low[LG_LANES] __attribute__((aligned(64)));
+    u32 tmp[LG_LANES] __attribute__((aligned(64)));
+    store_f16(high, lane_in(regs, insn->src[0]), LG_LANES);
+    store_f16(low, lane_in(regs, insn->src[1]), LG_LANES);
+    LANE_LOOP(LG_LANES) {
+        tmp[i] = PAIR(high[i], low[i]);
+    }
+    lane_finish(regs, insn, active, tmp, sizeof(u32));
+}
 
 // The kinds of float that cvt takes, as rows and columns of its tables.
 static int kind_of(lg_ptx_type type) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 arithmetic: add sub mul fma mad div rcp sqrt in all rounding modes, .ftz and .sat; min max
 // abs neg.
-#include "engine/sim/lane/lane_float.h"
+#include "engine/sim/lane/lane_round.h"
 
 // `value` with flushed inputs when ftz, then flushed and clamped as asked for, NaN made canonical.
 #define FINISH_0_0(x) f32_canon(x)
@@ -11,27 +11,43 @@
 #define INPUT_0(x) (x)
 #define INPUT_1(x) f32_flush(x)
 
-#define FORMS_OF_MODE(mode, ftz, sat)                                                              \
-    LANE_FN2(add_##mode##_##ftz##sat, f32, f32, f32,                                               \
-             FINISH_##ftz##_##sat(f32_add(INPUT_##ftz(a), INPUT_##ftz(b), mode)))                  \
-    LANE_FN2(sub_##mode##_##ftz##sat, f32, f32, f32,                                               \
-             FINISH_##ftz##_##sat(f32_add(INPUT_##ftz(a), -INPUT_##ftz(b), mode)))                 \
-    LANE_FN2(mul_##mode##_##ftz##sat, f32, f32, f32,                                               \
-             FINISH_##ftz##_##sat(f32_mul(INPUT_##ftz(a), INPUT_##ftz(b), mode)))                  \
-    LANE_FN3(fma_##mode##_##ftz##sat, f32, f32, f32, f32,                                          \
-             FINISH_##ftz##_##sat(f32_fma(INPUT_##ftz(a), INPUT_##ftz(b), INPUT_##ftz(c), mode)))
+#define FORMS_NEAREST(ftz, sat)                                                                    \
+    LANE_FN2(add_ROUND_RN_##ftz##sat, f32, f32, f32,                                               \
+             FINISH_##ftz##_##sat(INPUT_##ftz(a) + INPUT_##ftz(b)))                                \
+    LANE_FN2(sub_ROUND_RN_##ftz##sat, f32, f32, f32,                                               \
+             FINISH_##ftz##_##sat(INPUT_##ftz(a) - INPUT_##ftz(b)))                                \
+    LANE_FN2(mul_ROUND_RN_##ftz##sat, f32, f32, f32,                                               \
+             FINISH_##ftz##_##sat(INPUT_##ftz(a) * INPUT_##ftz(b)))                                \
+    LANE_FN3(                                                                                      \
+        fma_ROUND_RN_##ftz##sat, f32, f32, f32, f32,                                               \
+        FINISH_##ftz##_##sat(f32_fma(INPUT_##ftz(a), INPUT_##ftz(b), INPUT_##ftz(c), ROUND_RN)))
+FORMS_NEAREST(0, 0)
+FORMS_NEAREST(0, 1)
+FORMS_NEAREST(1, 0)
+FORMS_NEAREST(1, 1)
+LANE_FN2(div_ROUND_RN_0, f32, f32, f32, f32_canon(a / b))
+LANE_FN2(div_ROUND_RN_1, f32, f32, f32, FINISH_1_0(INPUT_1(a) / INPUT_1(b)))
+LANE_FN1(rcp_ROUND_RN_0, f32, f32, f32_canon(1.0f / a))
+LANE_FN1(rcp_ROUND_RN_1, f32, f32, FINISH_1_0(1.0f / INPUT_1(a)))
+LANE_FN1(sqrt_ROUND_RN_0, f32, f32, f32_canon(__builtin_sqrtf(a)))
+LANE_FN1(sqrt_ROUND_RN_1, f32, f32, FINISH_1_0(__builtin_sqrtf(INPUT_1(a))))
+
+#define FORMS_DIRECTED(mode, ftz, sat)                                                             \
+    LANE_ROUNDED_FN(add_##mode##_##ftz##sat, add, mode, 2, +, INPUT_##ftz, FINISH_##ftz##_##sat)   \
+    LANE_ROUNDED_FN(sub_##mode##_##ftz##sat, add, mode, 2, -, INPUT_##ftz, FINISH_##ftz##_##sat)   \
+    LANE_ROUNDED_FN(mul_##mode##_##ftz##sat, mul, mode, 2, +, INPUT_##ftz, FINISH_##ftz##_##sat)   \
+    LANE_ROUNDED_FN(fma_##mode##_##ftz##sat, fma, mode, 3, +, INPUT_##ftz, FINISH_##ftz##_##sat)
+#define FORMS_DIVISION(mode, ftz)                                                                  \
+    LANE_ROUNDED_FN(div_##mode##_##ftz, div, mode, 2, +, INPUT_##ftz, FINISH_##ftz##_0)            \
+    LANE_ROUNDED_FN(rcp_##mode##_##ftz, rcp, mode, 1, +, INPUT_##ftz, FINISH_##ftz##_0)            \
+    LANE_ROUNDED_FN(sqrt_##mode##_##ftz, sqrt, mode, 1, +, INPUT_##ftz, FINISH_##ftz##_0)
 #define FORMS(mode)                                                                                \
-    FORMS_OF_MODE(mode, 0, 0)                                                                      \
-    FORMS_OF_MODE(mode, 1, 0)                                                                      \
-    FORMS_OF_MODE(mode, 0, 1)                                                                      \
-    FORMS_OF_MODE(mode, 1, 1)                                                                      \
-    LANE_FN2(div_##mode##_0, f32, f32, f32, f32_canon(f32_div(a, b, mode)))                        \
-    LANE_FN2(div_##mode##_1, f32, f32, f32, FINISH_1_0(f32_div(INPUT_1(a), INPUT_1(b), mode)))     \
-    LANE_FN1(rcp_##mode##_0, f32, f32, f32_canon(f32_div(1.0f, a, mode)))                          \
-    LANE_FN1(rcp_##mode##_1, f32, f32, FINISH_1_0(f32_div(1.0f, INPUT_1(a), mode)))                \
-    LANE_FN1(sqrt_##mode##_0, f32, f32, f32_canon(f32_sqrt(a, mode)))                              \
-    LANE_FN1(sqrt_##mode##_1, f32, f32, FINISH_1_0(f32_sqrt(INPUT_1(a), mode)))
-FORMS(ROUND_RN)
+    FORMS_DIRECTED(mode, 0, 0)                                                                     \
+    FORMS_DIRECTED(mode, 0, 1)                                                                     \
+    FORMS_DIRECTED(mode, 1, 0)                                                                     \
+    FORMS_DIRECTED(mode, 1, 1)                                                                     \
+    FORMS_DIVISION(mode, 0)                                                                        \
+    FORMS_DIVISION(mode, 1)
 FORMS(ROUND_RZ)
 FORMS(ROUND_RM)
 FORMS(ROUND_RP)

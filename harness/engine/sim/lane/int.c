@@ -64,8 +64,40 @@ LANE_FN2(sub_sat_s32, s32, s32, s32, clamp_s32((s64)a - b))
     LANE_FN3(mad_wide_##T, U, T, T, U, (U)((D)a * (D)b) + c)
 WIDE(u16, u32, u32)
 WIDE(s16, s32, u32)
+#ifdef __AVX512F__
+// The compiler takes the full 64-bit product for these, which is three times as slow as the
+// instruction for 32-bit factors; addresses are made of them.
+#define WIDE_32(T, suffix)                                                                         \
+    LANE_INLINE void wide_##T(u64 *out, const T *pa, const T *pb, const u64 *pc) {                 \
+        for (int i = 0; i < LG_LANES; i += 8) {                                                    \
+            __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(pa + i));               \
+            __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(pb + i));               \
+            __m512i r = _mm512_mul_##suffix(_mm512_cvtepu32_epi64(a), _mm512_cvtepu32_epi64(b));   \
+            r = pc ? _mm512_add_epi64(r, _mm512_loadu_si512(pc + i)) : r;                          \
+            _mm512_storeu_si512(out + i, r);                                                       \
+        }                                                                                          \
+    }                                                                                              \
+    LANE_INLINE void run_wide_##T(char *regs, const lg_insn *insn, uint32_t active, bool mad) {    \
+        u64 tmp[LG_LANES];                                                                         \
+        u64 *pd = lane_out(regs, insn->dst[0]);                                                    \
+        wide_##T(active == LANE_ALL ? pd : tmp, lane_in(regs, insn->src[0]),                       \
+                 lane_in(regs, insn->src[1]), mad ? lane_in(regs, insn->src[2]) : NULL);           \
+        if (__builtin_expect(active != LANE_ALL, 0)) {                                             \
+            lane_blend_8(pd, tmp, active);                                                         \
+        }                                                                                          \
+    }                                                                                              \
+    static void mul_wide_##T(char *regs, const lg_insn *insn, uint32_t active) {                   \
+        run_wide_##T(regs, insn, active, false);                                                   \
+    }                                                                                              \
+    static void mad_wide_##T(char *regs, const lg_insn *insn, uint32_t active) {                   \
+        run_wide_##T(regs, insn, active, true);                                                    \
+    }
+WIDE_32(u32, epu32)
+WIDE_32(s32, epi32)
+#else
 WIDE(u32, u64, u64)
 WIDE(s32, s64, u64)
+#endif
 
 LANE_INLINE u64 mul_high_u64(u64 a, u64 b) {
     return (u64)(((unsigned __int128)a * b) >> 64);

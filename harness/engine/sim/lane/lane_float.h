@@ -68,18 +68,19 @@ LANE_INLINE double f64_sat(double x) {
 // s, the sum rounded to nearest, and err, what that lost exactly: the sum rounded to odd.
 LANE_INLINE double f64_make_odd(double s, double err) {
     u64 u = f64_bits(s);
-    bool finite = (u & 0x7ff0000000000000u) != 0x7ff0000000000000u;
-    bool lost = err < 0 || err > 0; // false for the NaN an infinite s leaves in err
-    bool away = (err > 0) == (s > 0);
-    return f64_from(lost && finite && !(u & 1) ? (away ? u + 1 : u - 1) : u);
+    u64 finite = (u & 0x7ff0000000000000u) != 0x7ff0000000000000u ? 1 : 0;
+    u64 lost =
+        err != 0 ? finite & ~u & 1 : 0; // the NaN that an infinite s leaves in err is not finite
+    u64 inward = (f64_bits(err) ^ u) >> 63; // of opposite signs: the sum lies nearer to zero than s
+    return f64_from(u + lost - (inward != 0 ? lost + lost : 0));
 }
 
 LANE_INLINE float f32_make_odd(float s, float err) {
     u32 u = f32_bits(s);
-    bool finite = (u & 0x7f800000u) != 0x7f800000u;
-    bool lost = err < 0 || err > 0;
-    bool away = (err > 0) == (s > 0);
-    return f32_from(lost && finite && !(u & 1) ? (away ? u + 1 : u - 1) : u);
+    u32 finite = (u & 0x7f800000u) != 0x7f800000u ? 1 : 0;
+    u32 lost = err != 0 ? finite & ~u & 1 : 0;
+    u32 inward = (f32_bits(err) ^ u) >> 31;
+    return f32_from(u + lost - (inward != 0 ? lost + lost : 0));
 }
 
 // Knuth's exact error of a sum (no overflow among the values used here).
@@ -113,30 +114,37 @@ LANE_INLINE float f32_odd_of_f64(double x) {
 // f16: 10, 15; bf16: 7, 127), as its bits. An infinity stays one; NaN becomes 0x7fff… of the
 // format.
 LANE_INLINE u64 f64_round_to(double x, int mantissa, int bias, int mode) {
+    const u64 f64_infinity = 0x7ff0000000000000u;
+    const u64 infinity = (u64)(2 * bias + 1) << mantissa;
+    const int sign_at = mantissa + (bias == 15 ? 5 : 8);
     u64 u = f64_bits(x);
+    u64 negative = u >> 63;
     u64 mag = u & 0x7fffffffffffffffu;
-    bool negative = (u >> 63) != 0;
-    s64 exponent = (s64)(mag >> 52) - 1023;
-    // A subnormal double is far below half of every target's least value: as an exact power of two
-    // it rounds the same way.
-    u64 m = (mag & 0xfffffffffffffu) | (mag >> 52 != 0 ? 1ull << 52 : 0);
-    s64 least = 1 - bias;
-    s64 deficit = least > exponent ? least - exponent : 0;
-    s64 shift = 52 - mantissa + deficit;
-    shift = shift > 60 ? 60 : shift;
-    bool away = (mode == ROUND_RM && negative) || (mode == ROUND_RP && !negative);
-    u64 half = 1ull << (shift - 1);
-    u64 add = mode == ROUND_RN ? half - 1 + ((m >> shift) & 1) : away ? 2 * half - 1 : 0;
-    u64 r = (m + add) >> shift;
+    // NaN and infinity are looked after below; as numbers they are above every target's range.
+    u64 field = mag >> 52;
+    // A subnormal double is far below half of every target's least value: the bit that it does not
+    // have makes no difference, but zero must stay zero.
+    u64 m = (mag & 0xfffffffffffffu) | (field < 1 ? field : 1) << 52;
+    const s64 least = 1024 - bias; // the exponent field of the target's least normal number
+    s64 above = (s64)field - least;
+    s64 normal = above > 0 ? above : 0;
+    u64 shift = (u64)(normal - above + 52 - mantissa);
+    shift = shift < 60 ? shift : 60;
+    u64 kept = m >> shift;
+    u64 lost = m - (kept << shift);
+    u64 unit = 1ull << shift;
+    // Away from zero goes what is lost when the sign asks for it; to nearest, more than half, or
+    // half when the last bit kept is odd.
+    u64 outward = mode == ROUND_RM ? negative : mode == ROUND_RP ? negative ^ 1 : 0;
+    u64 up =
+        mode == ROUND_RN ? (lost + lost + (kept & 1) > unit ? 1 : 0) : (lost > 0 ? outward : 0);
     // The implicit bit adds one to the exponent field, so a carry out of the fraction is right too.
-    r += exponent > least ? (u64)(exponent - least) << mantissa : 0;
-    u64 infinity = (u64)(2 * bias + 1) << mantissa;
-    u64 most = mode == ROUND_RN || away ? infinity : infinity - 1;
-    r = r > most ? most : r;
-    r = mag == 0x7ff0000000000000u ? infinity : r;
-    r |= negative ? 1ull << (mantissa + (bias == 15 ? 5 : 8)) : 0;
-    u64 nan = (1ull << (mantissa + (bias == 15 ? 5 : 8))) - 1;
-    return mag > 0x7ff0000000000000u ? nan : r;
+    u64 r = kept + up + ((u64)normal << mantissa);
+    u64 most = mode == ROUND_RN ? infinity : infinity - 1 + outward;
+    most = mag == f64_infinity ? infinity : most;
+    r = r < most ? r : most;
+    r |= negative << sign_at;
+    return mag > f64_infinity ? (1ull << sign_at) - 1 : r;
 }
 
 LANE_INLINE float f32_round(double x, int mode) {
@@ -248,8 +256,8 @@ LANE_INLINE float f32_abs(float a) {
     return f32_from(f32_bits(a) & 0x7fffffffu);
 }
 
-// .xorsign.abs: the magnitude of min or max of the magnitudes, with the exclusive or of the signs; a
-// NaN stays canonical.
+// .xorsign.abs: the magnitude of min or max of the magnitudes, with the exclusive or of the signs;
+// a NaN stays canonical.
 LANE_INLINE float f32_xorsign(float magnitude, float a, float b) {
     u32 signs = (f32_bits(a) ^ f32_bits(b)) & 0x80000000u;
     return magnitude == magnitude ? f32_from(f32_bits(magnitude) | signs) : F32_NAN;

@@ -68,14 +68,19 @@ LANE_INLINE void load_f16(float *to, const u16 *from, int n) {
 }
 
 // The conversion keeps a NaN's upper payload bits, so the canonical f32 NaN becomes 0x7fff.
-LANE_INLINE void store_f16(u16 *to, const float *from, int n) {
+LANE_INLINE void store_f16(u16 *to, const f32 *from, int n) {
 #if defined(__AVX512F__)
-    for (int i = 0; i < n; i += 16) {
-        __m512 x = _mm512_loadu_ps(from + i);
-        __mmask16 number = _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q);
-        x = _mm512_mask_blend_ps(number, _mm512_set1_ps(F32_NAN), x);
-        __m256i h = _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);
-        _mm256_storeu_si256((__m256i *)(void *)(to + i), h);
+    // One store of 64 bytes, because a load as wide follows: two halves would not be forwarded to it.
+    for (int i = 0; i < n; i += 32) {
+        __m256i h[2];
+        for (int k = 0; k < 2; k++) {
+            __m512 x = _mm512_loadu_ps(from + i + 16 * k);
+            __mmask16 number = _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q);
+            x = _mm512_mask_blend_ps(number, _mm512_set1_ps(F32_NAN), x);
+            h[k] = _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);
+        }
+        __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(h[0]), h[1], 1);
+        _mm512_storeu_si512(to + i, both);
     }
 #elif defined(__F16C__)
     for (int i = 0; i < n; i += 8) {
@@ -98,7 +103,7 @@ LANE_INLINE void load_bf16(float *to, const u16 *from, int n) {
     }
 }
 
-LANE_INLINE void store_bf16(u16 *to, const float *from, int n) {
+LANE_INLINE void store_bf16(u16 *to, const f32 *from, int n) {
     LANE_LOOP(n) {
         to[i] = bf16_of(from[i]);
     }
@@ -138,12 +143,7 @@ LANE_INLINE void flush_stored_f16(u16 *h, int n) {
         if (ftz) {                                                                                 \
             flush_stored_f16(tmp, n);                                                              \
         }                                                                                          \
-        void *pd = lane_out(regs, insn->dst[0]);                                                   \
-        if (active == LANE_ALL) {                                                                  \
-            memcpy(pd, tmp, sizeof tmp);                                                           \
-        } else {                                                                                   \
-            lane_blend(pd, tmp, active, sizeof tmp / LG_LANES);                                    \
-        }                                                                                          \
+        lane_finish(regs, insn, active, tmp, sizeof tmp / LG_LANES);                               \
     }
 
 #endif

@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 #ifndef LG_ISA
 #error "lane/*.c is compiled by isa.cmake, which sets LG_ISA"
 #endif
@@ -53,32 +57,31 @@ LANE_INLINE void *lane_out(char *regs, uint32_t slot) {
 // A function computes into its destination when all lanes are active, and into a buffer of its own
 // otherwise, of which these keep the active lanes. That costs a store more than a masked loop
 // would, and halves the code.
-static __attribute__((noinline, unused)) void lane_blend_2(void *dst, const void *from,
-                                                           uint32_t active) {
-    u16 *d = __builtin_assume_aligned(dst, 64);
-    const u16 *t = from;
-    LANE_LOOP(LG_LANES) {
-        d[i] = (active >> i) & 1 ? t[i] : d[i];
+#ifdef __AVX512F__
+#define LANE_BLEND(name, T, suffix, mask, per)                                                     \
+    static __attribute__((noinline, unused)) void name(void *dst, const void *from,                \
+                                                       uint32_t active) {                          \
+        T *d = dst;                                                                                \
+        const T *t = from;                                                                         \
+        for (int i = 0; i < LG_LANES; i += per) {                                                  \
+            __m512i v = _mm512_loadu_si512(t + i);                                                 \
+            _mm512_mask_storeu_##suffix(d + i, (mask)(active >> i), v);                            \
+        }                                                                                          \
     }
-}
-
-static __attribute__((noinline, unused)) void lane_blend_4(void *dst, const void *from,
-                                                           uint32_t active) {
-    u32 *d = __builtin_assume_aligned(dst, 64);
-    const u32 *t = from;
-    LANE_LOOP(LG_LANES) {
-        d[i] = (active >> i) & 1 ? t[i] : d[i];
+#else
+#define LANE_BLEND(name, T, suffix, mask, per)                                                     \
+    static __attribute__((noinline, unused)) void name(void *dst, const void *from,                \
+                                                       uint32_t active) {                          \
+        T *d = __builtin_assume_aligned(dst, 64);                                                  \
+        const T *t = from;                                                                         \
+        LANE_LOOP(LG_LANES) {                                                                      \
+            d[i] = (active >> i) & 1 ? t[i] : d[i];                                                \
+        }                                                                                          \
     }
-}
-
-static __attribute__((noinline, unused)) void lane_blend_8(void *dst, const void *from,
-                                                           uint32_t active) {
-    u64 *d = __builtin_assume_aligned(dst, 64);
-    const u64 *t = from;
-    LANE_LOOP(LG_LANES) {
-        d[i] = (active >> i) & 1 ? t[i] : d[i];
-    }
-}
+#endif
+LANE_BLEND(lane_blend_2, u16, epi16, __mmask32, 32)
+LANE_BLEND(lane_blend_4, u32, epi32, __mmask16, 16)
+LANE_BLEND(lane_blend_8, u64, epi64, __mmask8, 8)
 
 LANE_INLINE void lane_blend(void *dst, const void *from, uint32_t active, size_t bytes) {
     if (bytes == 2) {
@@ -87,6 +90,17 @@ LANE_INLINE void lane_blend(void *dst, const void *from, uint32_t active, size_t
         lane_blend_4(dst, from, active);
     } else {
         lane_blend_8(dst, from, active);
+    }
+}
+
+// Writes a whole buffer of results.
+LANE_INLINE void lane_finish(char *regs, const lg_insn *insn, uint32_t active, const void *from,
+                             size_t bytes) {
+    void *pd = lane_out(regs, insn->dst[0]);
+    if (active == LANE_ALL) {
+        memcpy(pd, from, bytes * LG_LANES);
+    } else {
+        lane_blend(pd, from, active, bytes);
     }
 }
 
