@@ -17,6 +17,7 @@ typedef struct sketch {
     const lg_log_group *group;
     lg_cause cause;
     bool spatial;
+    bool binary;  // a loss of [0, 1] targets
     bool per_row; // reduction none
     int64_t width;
     int64_t classes;
@@ -92,15 +93,13 @@ static void write_text(lg_str *out, const char *text) {
 }
 
 static void write_loss(const sketch *s, lg_str *out) {
-    bool binary = s->group->what == LG_WHAT_INPUT_RANGE || s->group->what == LG_WHAT_TARGET_RANGE ||
-                  mentions(s->group, "binary_cross_entropy");
     bool logits = mentions(s->group, "with_logits");
-    const char *kind = binary && logits ? "binary_cross_entropy_with_logits"
-                       : binary         ? "binary_cross_entropy"
-                       : s->spatial     ? "nll_loss"
-                                        : "cross_entropy";
+    const char *kind = s->binary && logits ? "binary_cross_entropy_with_logits"
+                       : s->binary         ? "binary_cross_entropy"
+                       : s->spatial        ? "nll_loss"
+                                           : "cross_entropy";
     lg_str_printf(out, "loss:\n  kind: %s\n  reduction: %s\n", kind, s->per_row ? "none" : "mean");
-    if (!binary && s->ignore_index != -100) {
+    if (!s->binary && s->ignore_index != -100) {
         lg_str_printf(out, "  ignore_index: %" PRId64 "\n", s->ignore_index);
     }
     if (s->cause == LG_CAUSE_WEIGHT_VECTOR) {
@@ -124,8 +123,7 @@ static void write_batch(const sketch *s, lg_str *out) {
         lg_str_add(out, "  targets: {distribution: simplex}\n");
     } else if (s->group->what == LG_WHAT_LABEL_UINT8) {
         lg_str_add(out, "  targets: {dtype: uint8, distribution: round_robin}\n");
-    } else if (s->group->what != LG_WHAT_INPUT_RANGE && s->group->what != LG_WHAT_TARGET_RANGE &&
-               !mentions(s->group, "binary_cross_entropy")) {
+    } else if (!s->binary) {
         lg_str_add(out, "  targets: {dtype: int64, distribution: round_robin}\n");
     }
 }
@@ -220,6 +218,12 @@ static void write_comment(const sketch *s, const char *name, lg_str *out) {
     lg_str_add(out, s->group->has_width ? ".\n" : "; the sizes are chosen, not known.\n");
 }
 
+// The text names the loss; a kernel's name is a stranger's.
+static bool is_binary(const lg_log_group *group) {
+    return group->what == LG_WHAT_INPUT_RANGE || group->what == LG_WHAT_TARGET_RANGE ||
+           (group->source == LG_LOG_TEXT && strstr(group->fired, "binary_cross_entropy"));
+}
+
 // A spatial kernel or a spatial text.
 static bool is_spatial(const lg_log_group *group) {
     return mentions(group, "nll_loss2d") || mentions(group, "NLLLoss2d") ||
@@ -235,7 +239,8 @@ bool lg_log_scenario(const lg_log_finding *finding, const char *name, lg_str *ou
     sketch s = {.finding = finding,
                 .group = group,
                 .cause = finding->guesses[0].cause,
-                .spatial = is_spatial(group),
+                .spatial = is_spatial(group) && !is_binary(group),
+                .binary = is_binary(group),
                 .has_value = group->n_values > 0,
                 .value = group->n_values > 0 ? group->values[0].value : 0,
                 .ignore_index = group->has_ignore ? group->ignore_index : -100};
@@ -246,7 +251,8 @@ bool lg_log_scenario(const lg_log_finding *finding, const char *name, lg_str *ou
         // Where the value that failed is the usual ignore_index, another one was set.
         s.ignore_index = group->values[i].value == s.ignore_index ? INT64_C(-1) : s.ignore_index;
     }
-    if (!choose_sizes(&s)) {
+    // What a binary target's type may be wrong in is not among the faults that are injected.
+    if (!choose_sizes(&s) || (s.binary && s.cause == LG_CAUSE_TARGET_DTYPE)) {
         return false;
     }
     choose_row(&s);
