@@ -95,89 +95,20 @@ static lg_log_line line_around(lg_log_reader *reader, size_t hit) {
                          .number = reader->n_lines + 1};
 }
 
-// --- floods -------------------------------------------------------------------------------------
-
-static void start_flood(lg_log_reader *reader, const lg_log_line *line) {
-    static const char head_mark[] = ": block: [";
-    static const char tail_mark[] = "] Assertion ";
-    lg_log_flood *flood = &reader->flood;
-    const char *head = memmem(line->text, line->n, head_mark, strlen(head_mark));
-    const char *tail =
-        head ? memmem(head, line->n - (size_t)(head - line->text), tail_mark, strlen(tail_mark))
-             : NULL;
-    flood->n_head = head ? (size_t)(head - line->text) + strlen(head_mark) : 0;
-    flood->n_tail = tail ? line->n - (size_t)(tail - line->text) + 1 : 0; // with the newline
-    if (!tail || line->cut || flood->n_head > sizeof flood->head ||
-        flood->n_tail > sizeof flood->tail) {
-        flood->group = -1;
-        return;
-    }
-    memcpy(flood->head, line->text, flood->n_head);
-    memcpy(flood->tail, tail, flood->n_tail - 1);
-    flood->tail[flood->n_tail - 1] = '\n';
-}
-
-static const char *triple_at(const char *at, const char *end, int64_t out[3]) {
-    for (int i = 0; i < 3; i++) {
-        const char *start = at;
-        int64_t value = 0;
-        for (; at < end && *at >= '0' && *at <= '9' && at - start < 11; at++) {
-            value = value * 10 + (*at - '0');
-        }
-        if (at == start || at == end || (i < 2 && *at != ',')) {
-            return NULL;
-        }
-        at += i < 2;
-        out[i] = value;
-    }
-    return at; // at the bracket
-}
-
-// Lines that differ from the last assert line in block and thread only. Returns where they end.
-static size_t take_flood(lg_log_reader *reader, size_t at) {
-    static const char middle[] = "], thread: [";
-    const lg_log_flood *flood = &reader->flood;
-    const char *end = reader->buffer + reader->n;
-    for (;;) {
-        const char *line = reader->buffer + at;
-        if ((size_t)(end - line) < flood->n_head || memcmp(line, flood->head, flood->n_head) != 0) {
-            return at;
-        }
-        int64_t block[3];
-        int64_t thread[3];
-        const char *next = triple_at(line + flood->n_head, end, block);
-        if (!next || (size_t)(end - next) < sizeof middle - 1 ||
-            memcmp(next, middle, sizeof middle - 1) != 0) {
-            return at;
-        }
-        next = triple_at(next + sizeof middle - 1, end, thread);
-        if (!next || (size_t)(end - next) < flood->n_tail ||
-            memcmp(next, flood->tail, flood->n_tail) != 0) {
-            return at;
-        }
-        lg_log_group *group = &reader->groups[flood->group];
-        group->count++;
-        lg_log_group_thread(group, block, thread);
-        at = (size_t)(next - reader->buffer) + flood->n_tail;
-    }
-}
-
 // --- sliding ------------------------------------------------------------------------------------
 
 // Takes one find; returns where the search goes on.
 static size_t take_hit(lg_log_reader *reader, size_t hit, size_t word) {
+    size_t end;
+    if (word == (size_t)lg_n_log_patterns + LG_MARK_ASSERTION &&
+        lg_log_flood_take(reader, hit, &end)) {
+        return end;
+    }
     lg_log_line line = line_around(reader, hit);
-    reader->flood.group = -1;
     if (!lg_log_take(reader, &line, word)) {
         return hit + 1;
     }
-    size_t end = (size_t)(line.text - reader->buffer) + line.n;
-    if (reader->flood.group >= 0) {
-        start_flood(reader, &line);
-    }
-    if (reader->flood.group >= 0 && end < reader->n) {
-        return take_flood(reader, end + 1);
-    }
+    end = (size_t)(line.text - reader->buffer) + line.n;
     return end > hit ? end : hit + 1;
 }
 

@@ -212,7 +212,7 @@ static bool take_assert(lg_log_reader *reader, const lg_log_line *line) {
         lg_log_group_thread(group, match.block, match.thread);
         add_captures(group, &found);
         if (match.form == LG_ASSERT_CUDA) {
-            reader->flood.group = (int)(group - reader->groups);
+            lg_log_flood_start(reader, line, match.file.text, (int)(group - reader->groups));
         }
     }
     return true;

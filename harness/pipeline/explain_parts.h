@@ -68,7 +68,7 @@ typedef struct lg_log_block {
 typedef struct lg_log_flood {
     int group; // -1: none
     size_t n_head, n_tail;
-    char head[1024]; // up to `block: [`
+    char head[1024]; // the file up to `block: [`
     char tail[1024]; // from ` Assertion` on, with the newline
 } lg_log_flood;
 
@@ -113,6 +113,15 @@ int lg_log_group_threads(const lg_log_group *group); // distinct threads of the 
 void lg_log_group_value(lg_log_group *group, int64_t value);
 // The text in out_bytes, cut, control characters as '?'.
 void lg_log_put(char *out, size_t out_bytes, const char *text, size_t n);
+
+// --- explain_flood.c ----------------------------------------------------------------------------
+
+// Remembers an assert line of CUDA's form, whose file begins at `file`, as one that may be
+// repeated.
+void lg_log_flood_start(lg_log_reader *reader, const lg_log_line *line, const char *file,
+                        int group);
+// Whether the line with `Assertion ` at `hit` is that one again; counts it, `*end` is its newline.
+bool lg_log_flood_take(lg_log_reader *reader, size_t hit, size_t *end);
 
 // --- explain_blocks.c ---------------------------------------------------------------------------
 

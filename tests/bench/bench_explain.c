@@ -86,7 +86,8 @@ int main(void) {
                                      {"flood, prefixed lines", add_prefixed},
                                      {"training log", add_training},
                                      {"one endless line", add_endless}};
-    printf("%-24s %10s %12s %12s %12s\n", "log", "MB", "explain MB/s", "memchr MB/s", "asserts");
+    printf("%-24s %8s %10s %12s %12s %10s\n", "log", "MB", "lines", "explain MB/s", "memchr MB/s",
+           "asserts");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         lg_str piece = {0};
         int64_t n_asserts = 0;
@@ -95,8 +96,8 @@ int main(void) {
         double mega = 1e-6 * (double)piece.n * REPEATS;
         double took = read_log(&piece, &n_asserts);
         double searched = count_lines(&piece, &n_lines);
-        printf("%-24s %10.0f %12.0f %12.0f %12lld\n", kinds[i].name, mega, mega / took,
-               mega / searched, (long long)n_asserts);
+        printf("%-24s %8.0f %10lld %12.0f %12.0f %10lld\n", kinds[i].name, mega, (long long)n_lines,
+               mega / took, mega / searched, (long long)n_asserts);
         lg_str_free(&piece);
     }
     struct rusage usage;

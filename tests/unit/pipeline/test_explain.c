@@ -458,6 +458,25 @@ static void test_flood_is_exact(void) {
     lg_str_free(&log);
 }
 
+// A logger's prefix changes nothing; a longer path is another file.
+static void test_flood_with_prefix(void) {
+    lg_str log = {0};
+    for (int i = 0; i < 50; i++) {
+        lg_str_printf(&log, "[rank%d] 10:00:%02d.5 ", i % 8, i);
+        add_flood(&log, 1);
+    }
+    lg_str_add(&log, "/other" REDUCE "[1,0,0]" LABEL);
+    lg_log_finding finding;
+    feed_in_pieces(log.text, log.n, 1000, &finding);
+    CU_ASSERT_EQUAL_FATAL(finding.n_groups, 2);
+    CU_ASSERT_EQUAL(finding.groups[0].count, 50);
+    CU_ASSERT_STRING_EQUAL(finding.groups[0].file, LOSS_CU);
+    CU_ASSERT_STRING_EQUAL(finding.groups[1].file, "/other" LOSS_CU);
+    CU_ASSERT_EQUAL(finding.groups[1].first_line, 51);
+    lg_log_finding_free(&finding);
+    lg_str_free(&log);
+}
+
 // A line of several buffers with a find in its middle, and lines after it.
 static void test_long_line(void) {
     lg_str log = {0};
@@ -513,6 +532,7 @@ int main(void) {
                                     {"never certain", test_doubt},
                                     {"a flood", test_flood},
                                     {"what is no flood", test_flood_is_exact},
+                                    {"a flood behind prefixes", test_flood_with_prefix},
                                     {"a long line", test_long_line},
                                     {"many kinds of lines", test_many_groups},
                                     {"control characters", test_control_characters}};
