@@ -79,6 +79,21 @@ uint32_t lg_decode_fill(lg_decoder *d, lg_fill_what what, uint8_t bytes, uint64_
     return slot;
 }
 
+void lg_decode_note(int **list, int *n, int *capacity, int value, lg_arena *arena) {
+    if (*n > 0 && (*list)[*n - 1] == value) {
+        return;
+    }
+    if (*n == *capacity) {
+        *capacity = *capacity ? 2 * *capacity : 8;
+        int *grown = lg_arena_array(arena, (size_t)*capacity, sizeof(int));
+        if (*n) {
+            memcpy(grown, *list, (size_t)*n * sizeof(int));
+        }
+        *list = grown;
+    }
+    (*list)[(*n)++] = value;
+}
+
 const lg_ptx_symbol *lg_decode_find_symbol(const lg_decoder *d, const lg_ptx_operand *operand) {
     const lg_ptx_symbol *symbols =
         operand->symbol_is_local ? d->ptx->symbols : d->module->ptx->symbols;
@@ -114,6 +129,8 @@ bool lg_decode_symbol(lg_decoder *d, const lg_ptx_insn *insn, const lg_ptx_opera
         } else {
             what = LG_FILL_SHARED;
             offset = (uint32_t)offset | d->module->addresses[operand->symbol] << 32;
+            lg_decode_note(&d->code->objects, &d->code->n_objects, &d->code->object_capacity,
+                           (int)d->module->addresses[operand->symbol], &d->module->arena);
         }
         break;
     case LG_SPACE_LOCAL:

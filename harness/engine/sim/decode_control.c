@@ -138,6 +138,8 @@ bool lg_decode_call(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
             return decode_intrinsic(d, insn, callee->name, call, out);
         }
         call->function = (int)target->imm_bits;
+        lg_decode_note(&d->code->callees, &d->code->n_callees, &d->code->callee_capacity,
+                       call->function, arena);
         out->kind = LG_KIND_CALL;
         return check_signature(d, insn, call, callee);
     }
@@ -145,6 +147,7 @@ bool lg_decode_call(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
     if (!lg_decode_source(d, insn, target, 0, out, &bytes) || bytes != 8) {
         return lg_decode_refuse(d, insn, "a call through something else than a 64-bit register");
     }
+    d->code->calls_indirectly = true;
     out->kind = LG_KIND_CALL_INDIRECT;
     return true;
 }

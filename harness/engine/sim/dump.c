@@ -113,9 +113,12 @@ static void dump_insn(const lg_code *code, int i, lg_str *out) {
                   code->ptx->insns[insn->index].line);
 }
 
-void lg_sim_dump(const lg_sim_module *module, int function, lg_str *out) {
+void lg_sim_dump(lg_sim_module *module, int function, lg_str *out) {
     const lg_code *code = &module->codes[function];
-    if (code->n_insns == 0) {
+    lg_diags diags = {0};
+    bool ok = lg_module_prepare(module, function, &diags);
+    lg_diags_free(&diags);
+    if (!ok) {
         lg_str_printf(out, "%s is declared only\n", module->ptx->functions[function].name);
         return;
     }

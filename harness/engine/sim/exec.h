@@ -140,6 +140,12 @@ typedef struct lg_code {
     lg_call *calls;
     int n_tables;
     lg_branch_table *tables;
+    int n_callees, callee_capacity; // functions it calls by name (may repeat)
+    int *callees;
+    bool calls_indirectly;
+    int n_objects, object_capacity; // shared objects it names (may repeat)
+    int *objects;
+    bool prepared;       // it and all it can reach are decoded, and the fields below are set
     int shared_object;   // number of its own static shared memory, -1 none
     uint32_t *shared_at; // of an entry: where each object it can reach lies in a launch of it
     uint64_t shared_end; // of an entry: bytes of static shared memory
@@ -155,8 +161,8 @@ struct lg_sim_module {
     uint64_t *addresses; // of module symbols: global address, or number of the shared object
     int n_objects;  // pieces of static shared memory: module-level variables, functions' frames
     lg_code *codes; // by function index; n_insns 0 for extern ones
-    uint32_t n_sites;
-    lg_alloc **sites; // the allocation each memory instruction used last, never NULL
+    uint32_t n_sites, site_capacity;
+    lg_alloc **sites; // the allocation each memory instruction used last, never NULL; malloc'd
     bool coverage;
 };
 
@@ -288,6 +294,10 @@ const lg_mem_table *lg_mem_table_best(void);
 
 // decode.c: fills module->codes[function]; false after adding to `diags`.
 bool lg_decode(lg_sim_module *module, int function, lg_diags *diags);
+// module.c: decodes what a launch of the function can reach and lays out its shared memory, once.
+bool lg_module_prepare(lg_sim_module *module, int function, lg_diags *diags);
+// coverage.c: counters for a decoded function.
+void lg_coverage_begin(lg_sim_module *module, lg_code *code);
 
 // interp.c
 lg_stop lg_run_warp(lg_exec *x, lg_warp *warp);

@@ -77,9 +77,13 @@ static uint64_t dynamic_align(const lg_ptx_module *ptx) {
 static bool check_launch(lg_exec *x) {
     const lg_sim_launch *launch = x->launch;
     const lg_code *code = x->code;
-    if (!code->ptx->is_entry || code->n_insns == 0) {
+    lg_diags diags = {0};
+    bool ready = code->ptx->is_entry && lg_module_prepare(x->module, code->function, &diags);
+    lg_diags_free(&diags);
+    if (!ready) {
         return refuse(x, "it is not a kernel");
     }
+    x->sites = x->module->sites;
     if (launch->param_bytes != code->ptx->param_bytes) {
         return refuse(x, "%zu bytes of parameters, the kernel takes %llu", launch->param_bytes,
                       (unsigned long long)code->ptx->param_bytes);
@@ -259,8 +263,7 @@ static void release_memory(lg_exec *x, char *shared) {
 void lg_sim_launch_kernel(lg_sim *sim, lg_sim_module *module, int function,
                           const lg_sim_launch *launch, lg_sim_result *result) {
     *result = (lg_sim_result){.status = LG_SIM_OK};
-    lg_exec x = {.sites = module->sites,
-                 .checks = launch->checks,
+    lg_exec x = {.checks = launch->checks,
                  .memory = lg_mem_table_best(),
                  .budget = launch->budget ? launch->budget : DEFAULT_BUDGET,
                  .sim = sim,

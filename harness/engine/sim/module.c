@@ -5,66 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Shared memory is laid out for each entry from what it can reach, as ptxas does: a module with
-// many kernels may hold more static shared memory than one block can have.
-typedef struct reach {
-    const lg_ptx_module *ptx;
-    const lg_sim_module *module;
-    bool *functions; // seen
-    bool *objects;
-    int *stack;
-    int n_stack;
-} reach;
-
-static void reach_function(reach *r, int function) {
-    const lg_ptx_function *f = &r->ptx->functions[function];
-    if (!r->functions[function] && !f->is_extern) {
-        r->functions[function] = true;
-        r->stack[r->n_stack++] = function;
-    }
-}
-
-static void reach_operand(reach *r, const lg_ptx_operand *operand) {
-    if (operand->kind == LG_OPERAND_FUNC) {
-        reach_function(r, (int)operand->imm_bits);
-    } else if (operand->symbol >= 0 && !operand->symbol_is_local &&
-               operand->symbol < r->ptx->n_symbols &&
-               r->ptx->symbols[operand->symbol].space == LG_SPACE_SHARED &&
-               !r->ptx->symbols[operand->symbol].is_extern) {
-        r->objects[r->module->addresses[operand->symbol]] = true;
-    }
-    for (int i = 0; i < operand->n_elements; i++) {
-        reach_operand(r, &operand->elements[i]);
-    }
-}
-
-static bool calls_indirectly(const lg_ptx_insn *insn) {
-    int at = insn->n_operands && insn->operands[0].kind == LG_OPERAND_LIST ? 1 : 0;
-    return insn->op == LG_OP_CALL && at < insn->n_operands &&
-           insn->operands[at].kind != LG_OPERAND_FUNC;
-}
-
-static void walk_function(reach *r, int function) {
-    const lg_ptx_function *f = &r->ptx->functions[function];
-    int object = r->module->codes[function].shared_object;
-    if (object >= 0) {
-        r->objects[object] = true;
-    }
-    for (int i = 0; i < f->n_insns; i++) {
-        const lg_ptx_insn *insn = &f->insns[i];
-        for (int k = 0; k < insn->n_operands; k++) {
-            reach_operand(r, &insn->operands[k]);
-        }
-        if (calls_indirectly(insn)) { // any function that is not an entry
-            for (int k = 0; k < r->ptx->n_functions; k++) {
-                if (!r->ptx->functions[k].is_entry) {
-                    reach_function(r, k);
-                }
-            }
-        }
-    }
-}
-
 // The size and alignment of a shared object: a module variable or a function's frame.
 static void size_objects(const lg_sim_module *module, uint64_t *bytes, uint64_t *aligns) {
     for (int i = 0; i < module->ptx->n_symbols; i++) {
@@ -83,44 +23,105 @@ static void size_objects(const lg_sim_module *module, uint64_t *bytes, uint64_t 
     }
 }
 
-static void lay_out_shared(lg_sim_module *module) {
-    const lg_ptx_module *ptx = module->ptx;
-    size_t n_functions = (size_t)ptx->n_functions, n_objects = (size_t)module->n_objects;
-    reach r = {.ptx = ptx,
-               .module = module,
-               .functions = lg_xcalloc(n_functions + 1, sizeof(bool)),
-               .objects = lg_xcalloc(n_objects + 1, sizeof(bool)),
-               .stack = lg_xcalloc(n_functions + 1, sizeof(int))};
+// Shared memory is laid out for each entry from what it can reach, as ptxas does: a module with
+// many kernels may hold more static shared memory than one block can have.
+static void lay_out_shared(lg_sim_module *module, lg_code *code, const bool *reached) {
+    size_t n_objects = (size_t)module->n_objects;
+    bool *used = lg_xcalloc(n_objects + 1, sizeof *used);
     uint64_t *bytes = lg_xcalloc(n_objects + 1, sizeof *bytes);
     uint64_t *aligns = lg_xcalloc(n_objects + 1, sizeof *aligns);
     size_objects(module, bytes, aligns);
-    for (int i = 0; i < ptx->n_functions && n_objects; i++) {
-        lg_code *code = &module->codes[i];
-        if (!ptx->functions[i].is_entry || ptx->functions[i].is_extern) {
-            continue;
+    for (int i = 0; i < module->ptx->n_functions; i++) {
+        const lg_code *part = &module->codes[i];
+        for (int k = 0; k < part->n_objects && reached[i]; k++) {
+            used[part->objects[k]] = true;
         }
-        memset(r.functions, 0, n_functions * sizeof(bool));
-        memset(r.objects, 0, n_objects * sizeof(bool));
-        reach_function(&r, i);
-        while (r.n_stack) {
-            walk_function(&r, r.stack[--r.n_stack]);
-        }
-        code->shared_at = lg_arena_array(&module->arena, n_objects, sizeof(uint32_t));
-        for (size_t k = 0; k < n_objects; k++) {
-            if (r.objects[k] && code->shared_end < UINT32_MAX && bytes[k] < UINT32_MAX) {
-                uint64_t at = (code->shared_end + aligns[k] - 1) / aligns[k] * aligns[k];
-                code->shared_at[k] = (uint32_t)at;
-                code->shared_end = at + bytes[k];
-            } else if (r.objects[k]) {
-                code->shared_end = UINT64_C(1) << 40; // every launch is refused
-            }
+        if (reached[i] && part->shared_object >= 0) {
+            used[part->shared_object] = true;
         }
     }
-    free(r.functions);
-    free(r.objects);
-    free(r.stack);
+    code->shared_at = lg_arena_array(&module->arena, n_objects + 1, sizeof(uint32_t));
+    for (size_t k = 0; k < n_objects; k++) {
+        if (used[k] && code->shared_end < UINT32_MAX && bytes[k] < UINT32_MAX) {
+            uint64_t at = (code->shared_end + aligns[k] - 1) / aligns[k] * aligns[k];
+            code->shared_at[k] = (uint32_t)at;
+            code->shared_end = at + bytes[k];
+        } else if (used[k]) {
+            code->shared_end = UINT64_C(1) << 40; // every launch is refused
+        }
+    }
+    free(used);
     free(bytes);
     free(aligns);
+}
+
+typedef struct reach {
+    const lg_ptx_module *ptx;
+    bool *seen; // by function
+    int *stack;
+    int n_stack;
+} reach;
+
+static void reach_function(reach *r, int function) {
+    if (!r->seen[function] && !r->ptx->functions[function].is_extern) {
+        r->seen[function] = true;
+        r->stack[r->n_stack++] = function;
+    }
+}
+
+static void reach_callees(reach *r, const lg_code *code) {
+    for (int i = 0; i < code->n_callees; i++) {
+        reach_function(r, code->callees[i]);
+    }
+    for (int i = 0; i < r->ptx->n_functions && code->calls_indirectly; i++) {
+        if (!r->ptx->functions[i].is_entry) {
+            reach_function(r, i);
+        }
+    }
+}
+
+static void grow_sites(lg_sim_module *module) {
+    if (module->n_sites > module->site_capacity) {
+        uint32_t capacity = module->n_sites + module->n_sites / 2;
+        module->sites = lg_xrealloc(module->sites, capacity * sizeof(lg_alloc *));
+        for (uint32_t i = module->site_capacity; i < capacity; i++) {
+            module->sites[i] = &module->sim->nothing;
+        }
+        module->site_capacity = capacity;
+    }
+}
+
+bool lg_module_prepare(lg_sim_module *module, int function, lg_diags *diags) {
+    lg_code *code = &module->codes[function];
+    const lg_ptx_module *ptx = module->ptx;
+    if (code->prepared || ptx->functions[function].is_extern) {
+        return code->prepared;
+    }
+    size_t n = (size_t)ptx->n_functions;
+    reach r = {.ptx = ptx,
+               .seen = lg_xcalloc(n + 1, sizeof(bool)),
+               .stack = lg_xcalloc(n + 1, sizeof(int))};
+    bool ok = true;
+    reach_function(&r, function);
+    while (r.n_stack) {
+        int next = r.stack[--r.n_stack];
+        lg_code *part = &module->codes[next];
+        if (!part->insns) {
+            ok &= lg_decode(module, next, diags);
+            if (module->coverage) {
+                lg_coverage_begin(module, part);
+            }
+        }
+        reach_callees(&r, part);
+    }
+    if (ok) {
+        lay_out_shared(module, code, r.seen);
+        grow_sites(module);
+        code->prepared = true;
+    }
+    free(r.seen);
+    free(r.stack);
+    return ok;
 }
 
 static void number_objects(lg_sim_module *module) {
@@ -200,7 +201,7 @@ static bool relocate_symbols(lg_sim_module *module, lg_diags *diags) {
     return ok;
 }
 
-lg_sim_module *lg_sim_load(lg_sim *sim, const lg_ptx_module *ptx, lg_diags *diags) {
+static lg_sim_module *create(lg_sim *sim, const lg_ptx_module *ptx) {
     lg_sim_module *module = lg_xcalloc(1, sizeof *module);
     module->sim = sim;
     module->ptx = ptx;
@@ -208,14 +209,21 @@ lg_sim_module *lg_sim_load(lg_sim *sim, const lg_ptx_module *ptx, lg_diags *diag
     module->addresses =
         lg_arena_array(&module->arena, (size_t)ptx->n_symbols + 1, sizeof(uint64_t));
     module->codes = lg_arena_array(&module->arena, (size_t)ptx->n_functions + 1, sizeof(lg_code));
-    number_objects(module);
-    bool ok = place_symbols(module, diags);
-    ok &= relocate_symbols(module, diags);
     for (int i = 0; i < ptx->n_functions; i++) {
         module->codes[i].module = module;
         module->codes[i].ptx = &ptx->functions[i];
         module->codes[i].function = i;
-        if (!ptx->functions[i].is_extern) {
+    }
+    number_objects(module);
+    return module;
+}
+
+static lg_sim_module *load(lg_sim *sim, const lg_ptx_module *ptx, bool all, lg_diags *diags) {
+    lg_sim_module *module = create(sim, ptx);
+    bool ok = place_symbols(module, diags);
+    ok &= relocate_symbols(module, diags);
+    for (int i = 0; i < ptx->n_functions && all; i++) {
+        if (!ptx->functions[i].is_extern && !module->codes[i].insns) {
             ok &= lg_decode(module, i, diags);
         }
     }
@@ -223,12 +231,15 @@ lg_sim_module *lg_sim_load(lg_sim *sim, const lg_ptx_module *ptx, lg_diags *diag
         lg_sim_unload(sim, module);
         return NULL;
     }
-    lay_out_shared(module);
-    module->sites = lg_arena_array(&module->arena, module->n_sites + 1, sizeof(lg_alloc *));
-    for (uint32_t i = 0; i < module->n_sites; i++) {
-        module->sites[i] = &sim->nothing;
-    }
     return module;
+}
+
+lg_sim_module *lg_sim_load(lg_sim *sim, const lg_ptx_module *ptx, lg_diags *diags) {
+    return load(sim, ptx, true, diags);
+}
+
+lg_sim_module *lg_sim_load_again(lg_sim *sim, const lg_ptx_module *ptx, lg_diags *diags) {
+    return load(sim, ptx, false, diags);
 }
 
 void lg_sim_unload(lg_sim *sim, lg_sim_module *module) {
@@ -242,6 +253,7 @@ void lg_sim_unload(lg_sim *sim, lg_sim_module *module) {
         }
     }
     lg_arena_free(&module->arena);
+    free(module->sites);
     free(module);
 }
 
@@ -259,7 +271,10 @@ bool lg_sim_global(const lg_sim_module *module, const char *name, uint64_t *addr
     return false;
 }
 
-uint64_t lg_sim_static_shared(const lg_sim_module *module, int function) {
+uint64_t lg_sim_static_shared(lg_sim_module *module, int function) {
+    lg_diags diags = {0};
+    lg_module_prepare(module, function, &diags);
+    lg_diags_free(&diags);
     return module->codes[function].shared_end;
 }
 

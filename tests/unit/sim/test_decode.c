@@ -45,6 +45,42 @@ static void test_unresolved_variable(void) {
     rig_close(&r);
 }
 
+// The second load decodes what is launched; results and shared memory are the first one's.
+static void test_load_again(void) {
+    rig r = rig_open(
+        PTX_HEADER
+        ".shared .align 4 .b8 s[512];\n"
+        ".func (.param .b32 r) f(.param .b32 a) { .reg .b32 %r<4>; ld.param.u32 %r1, [a];\n"
+        " st.shared.u32 [s+4], %r1; ld.shared.u32 %r2, [s+4]; add.u32 %r2, %r2, 3;\n"
+        " st.param.b32 [r], %r2; ret; }\n"
+        ".global .align 8 .u64 table[1] = {f};\n"
+        ".entry k(.param .u64 p) { .reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
+        " ld.param.u64 %rd1, [p]; ld.global.u64 %rd2, [table];\n"
+        " { .param .b32 a; st.param.b32 [a], 4; .param .b32 o;\n"
+        " proto: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+        " call (o), %rd2, (a), proto; ld.param.b32 %r1, [o]; }\n"
+        " st.global.u32 [%rd1], %r1; ret; }\n"
+        ".entry unused() { ret; }\n");
+    lg_sim *other = lg_sim_create();
+    lg_sim_module *again = lg_sim_load_again(other, r.ptx, &r.diags);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(again);
+    int k = lg_ptx_find_function(r.ptx, "k");
+    CU_ASSERT_EQUAL(lg_sim_static_shared(again, k), 512);
+    CU_ASSERT_EQUAL(lg_sim_static_shared(r.module, k), 512);
+    uint64_t address = lg_sim_alloc(other, 4);
+    uint32_t got = 0;
+    lg_sim_launch launch = rig_launch(1, 1, &address, 8);
+    lg_sim_result result;
+    lg_sim_launch_kernel(other, again, k, &launch, &result);
+    CU_ASSERT_EQUAL(result.status, LG_SIM_OK);
+    CU_ASSERT_TRUE(lg_sim_read(other, address, &got, 4));
+    CU_ASSERT_EQUAL(got, 7);
+    lg_sim_result_free(&result);
+    lg_sim_unload(other, again);
+    lg_sim_destroy(other);
+    rig_close(&r);
+}
+
 static void test_listing(void) {
     rig r = rig_kernel("", ".param .u64 p",
                        "ld.param.u64 %rd1, [p];\n mov.u32 %r1, %tid.x;\n"
@@ -118,6 +154,7 @@ int main(void) {
     static const lg_test tests[] = {
         {"unsupported is listed", test_unsupported_is_listed},
         {"unresolved variable", test_unresolved_variable},
+        {"load again", test_load_again},
         {"listing", test_listing},
         {"coverage", test_coverage},
     };
