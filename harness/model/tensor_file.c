@@ -40,26 +40,45 @@ bool lg_tensor_read(const char *place, lg_tensor *tensor, lg_diags *diags) {
     return ok;
 }
 
-bool lg_tensor_write(const char *path, const lg_tensor *tensor, lg_diags *diags) {
-    lg_npy_type type;
+// A contiguous copy in a type that npy has.
+static bool pack(const lg_tensor *tensor, lg_npy_type *type, lg_tensor *copy) {
     lg_dtype stored = tensor->dtype;
-    if (!lg_dtype_to_npy(stored, &type)) {
+    if (!lg_dtype_to_npy(stored, type)) {
         stored = LG_FLOAT32;
-        type = LG_NPY_FLOAT32;
+        *type = LG_NPY_FLOAT32;
     }
-    lg_tensor copy;
-    if (!lg_tensor_init(&copy, stored, tensor->rank, tensor->shape)) {
-        return lg_error(diags, (lg_loc){.file = path}, "cannot be written: out of memory");
+    if (!lg_tensor_init(copy, stored, tensor->rank, tensor->shape)) {
+        return false;
     }
     int64_t n = lg_tensor_numel(tensor);
     for (int64_t i = 0; i < n; i++) {
         if (lg_dtype_is_float(stored)) {
-            lg_tensor_set_f64(&copy, i, lg_tensor_get_f64(tensor, i));
+            lg_tensor_set_f64(copy, i, lg_tensor_get_f64(tensor, i));
         } else {
-            lg_tensor_set_i64(&copy, i, lg_tensor_get_i64(tensor, i));
+            lg_tensor_set_i64(copy, i, lg_tensor_get_i64(tensor, i));
         }
+    }
+    return true;
+}
+
+bool lg_tensor_write(const char *path, const lg_tensor *tensor, lg_diags *diags) {
+    lg_npy_type type;
+    lg_tensor copy;
+    if (!pack(tensor, &type, &copy)) {
+        return lg_error(diags, (lg_loc){.file = path}, "cannot be written: out of memory");
     }
     bool ok = lg_npy_write(path, type, copy.rank, copy.shape, copy.data, diags);
     lg_tensor_free(&copy);
     return ok;
+}
+
+bool lg_tensor_add_to(lg_npz_writer *archive, const char *name, const lg_tensor *tensor) {
+    lg_npy_type type;
+    lg_tensor copy;
+    if (!pack(tensor, &type, &copy)) {
+        return false;
+    }
+    lg_npz_add(archive, name, type, copy.rank, copy.shape, copy.data);
+    lg_tensor_free(&copy);
+    return true;
 }

@@ -6,6 +6,7 @@
 #include "model/tensor.h"
 #include "support/error.h"
 #include "support/npy.h"
+#include "support/npz.h"
 
 lg_dtype lg_dtype_of_npy(lg_npy_type type);
 bool lg_dtype_to_npy(lg_dtype dtype, lg_npy_type *type); // false: bfloat16, which npy does not have
@@ -15,5 +16,7 @@ bool lg_dtype_to_npy(lg_dtype dtype, lg_npy_type *type); // false: bfloat16, whi
 bool lg_tensor_read(const char *place, lg_tensor *tensor, lg_diags *diags);
 // Writes a contiguous copy as .npy; bfloat16 is written as float32, which holds it exactly.
 bool lg_tensor_write(const char *path, const lg_tensor *tensor, lg_diags *diags);
+// The same as a member of an archive. false when memory is out.
+bool lg_tensor_add_to(lg_npz_writer *archive, const char *name, const lg_tensor *tensor);
 
 #endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/shrink.h"
+
+#include "model/scenario_read.h"
+#include "pipeline/generate.h"
+#include "pipeline/shrink_parts.h"
+
+#include <string.h>
+
+// Passes over all the stages; each can make room for the ones before it.
+enum { MAX_PASSES = 4 };
+
+static lg_str_list one_word(lg_arena *arena, const char *word) {
+    lg_str_list list = {.n = 1, .items = lg_arena_array(arena, 1, sizeof(*list.items))};
+    list.items[0] = lg_arena_strdup(arena, word);
+    return list;
+}
+
+static lg_scenario pinned(const lg_scenario *scenario, const lg_shrink_options *options,
+                          lg_arena *arena) {
+    lg_scenario base = *scenario;
+    base.kernels = one_word(arena, options->kernel->name);
+    base.modes = one_word(arena, lg_mode_name(options->mode));
+    base.expect = (lg_expect){0};
+    base.point = "";
+    return base;
+}
+
+// The batch of `base` as values; a form that shows the same is kept. Labels that are handed over as
+// something else than they are meant have two forms: what is handed over, and what is meant.
+static void become_literal(lg_shrinker *s) {
+    lg_diags dropped = {0};
+    lg_batch batch;
+    if (!lg_generate(&s->base, true, &batch, &dropped)) {
+        lg_diags_free(&dropped);
+        return;
+    }
+    lg_diags_free(&dropped);
+    lg_batch meant = {0};
+    bool two_forms = lg_tensor_exists(&batch.device_target);
+    bool small = lg_tensor_numel(&batch.input) <= LG_SHRINK_ELEMENTS;
+    bool ok = small && (!two_forms || lg_shrink_copy_batch(&batch, &meant));
+    if (ok && two_forms) {
+        lg_tensor_free(&batch.target);
+        batch.target = batch.device_target;
+        batch.device_target = (lg_tensor){0};
+        lg_tensor_free(&meant.device_target);
+        meant.device_target = (lg_tensor){0};
+    }
+    s->literal = ok && lg_shrink_try_batch(s, &batch);
+    if (ok && !s->literal && two_forms) {
+        s->literal = lg_shrink_try_batch(s, &meant);
+    }
+    lg_batch_free(&batch);
+    lg_batch_free(&meant);
+}
+
+static void shrink_literal(lg_shrinker *s) {
+    bool smaller = true;
+    for (int pass = 0; pass < MAX_PASSES && smaller; pass++) {
+        smaller = lg_shrink_axes(s);
+        smaller = lg_shrink_classes(s) || smaller;
+        smaller = lg_shrink_options_away(s) || smaller;
+        smaller = lg_shrink_values(s) || smaller;
+    }
+}
+
+static void set_expectation(const lg_shrinker *s, lg_scenario *scenario) {
+    lg_expect *expect = &scenario->expect;
+    *expect = (lg_expect){.has_cause = s->wanted.cause != LG_CAUSE_NONE, .cause = s->wanted.cause};
+    // A pass with a cause is a warning, which is what a batch without faults is expected to be.
+    expect->has_verdict = s->wanted.verdict != LG_PASS;
+    expect->verdict = s->wanted.verdict;
+    expect->has_rows = s->seen.n_rows > 0;
+    expect->rows = (lg_i64_list){.n = s->seen.n_rows, .items = s->seen.rows};
+}
+
+// What was found must hold for the text that is written, read again.
+static bool verify(lg_shrinker *s, const lg_scenario *scenario, lg_diags *diags) {
+    lg_str text = {0};
+    lg_scenario_write(scenario, &text);
+    lg_scenario_set set = {0};
+    lg_read_options options = {0};
+    bool ok =
+        lg_scenario_read_text(scenario->path, lg_str_text(&text), text.n, &options, &set, diags);
+    if (ok) {
+        int64_t max_runs = s->max_runs;
+        s->max_runs = s->n_runs + 1;
+        ok = set.n == 1 && lg_shrink_try_scenario(s, &set.items[0]);
+        s->max_runs = max_runs;
+        if (!ok) {
+            lg_error(diags, (lg_loc){.file = scenario->path},
+                     "the shrunk scenario does not show the same when it is read again");
+        }
+    }
+    lg_scenario_set_free(&set);
+    lg_str_free(&text);
+    return ok;
+}
+
+bool lg_shrink(const lg_scenario *scenario, const lg_shrink_options *options, lg_shrink_result *out,
+               lg_diags *diags) {
+    *out = (lg_shrink_result){0};
+    lg_shrinker s = {.options = options,
+                     .arena = &out->arena,
+                     .max_runs = options->max_runs > 0 ? options->max_runs : LG_SHRINK_RUNS};
+    s.base = pinned(scenario, options, &out->arena);
+    const char *reason = NULL;
+    bool ok = lg_shrink_look(&s, &s.base, &s.wanted, &reason);
+    s.seen = s.wanted;
+    if (!ok) {
+        lg_error(diags, (lg_loc){.file = scenario->path}, "the case cannot be run: %s", reason);
+    }
+    out->nothing = ok && s.wanted.verdict == LG_PASS && s.wanted.cause == LG_CAUSE_NONE;
+    if (ok && !out->nothing) {
+        become_literal(&s);
+        if (!s.literal) {
+            lg_shrink_sizes(&s);
+            become_literal(&s);
+        }
+        if (s.literal) {
+            shrink_literal(&s);
+            lg_shrink_literal(&s.batch, &s.base, &out->arena, &out->scenario);
+        } else {
+            out->scenario = s.base;
+        }
+        out->scenario.title = lg_arena_printf(&out->arena, "Shrunk: %s", scenario->title);
+        set_expectation(&s, &out->scenario);
+        ok = verify(&s, &out->scenario, diags);
+    }
+    out->literal = s.literal;
+    out->by_size = s.literal && s.by_size;
+    out->out_of_runs = lg_shrink_is_out_of_runs(&s);
+    out->n_runs = s.n_runs;
+    out->before = s.wanted;
+    out->after = s.seen;
+    lg_batch_free(&s.batch);
+    return ok;
+}
+
+void lg_shrink_free(lg_shrink_result *result) {
+    lg_arena_free(&result->arena);
+    *result = (lg_shrink_result){0};
+}
