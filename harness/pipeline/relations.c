@@ -233,5 +233,6 @@ bool lg_relations_check(lg_device_session *device, const lg_relations *relations
                           .diags = diags};
         ok = check_one(&r, batch, reference);
     }
+    result->attribution = lg_attribution_grade(batch, &result->finding);
     return ok;
 }

@@ -7,6 +7,7 @@
 #include "model/loss.h"
 #include "pipeline/devrun.h"
 #include "pipeline/hostcheck.h"
+#include "pipeline/relations.h"
 #include "pipeline/session_histogram.h"
 
 // What all cases of a point share; const once prepared.
@@ -22,6 +23,7 @@ typedef struct lg_point_data {
     // Of the labels as they are meant; only when the device is handed others (a misread dtype).
     lg_reference meant;
     bool has_meant;
+    lg_relations relations; // other ways to write the batch, when the scenario asks for them
     int64_t n_labels;
     lg_label_bin labels[LG_MAX_LABEL_BINS];
     const char *failure; // why there is no batch to run, or NULL
