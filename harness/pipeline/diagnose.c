@@ -139,8 +139,7 @@ static bool open_logits(pass *p, lg_diags *diags) {
 static bool retype_weight(pass *p) {
     lg_tensor typed;
     lg_tensor *weight = &p->batch.weight;
-    size_t n = p->options->weight ? strlen(p->options->weight) : 0;
-    bool text = n >= 4 && strcmp(p->options->weight + n - 4, ".csv") == 0;
+    bool text = p->options->weight && lg_source_is_csv(p->options->weight);
     if (!text || !lg_dtype_is_float(p->batch.input.dtype)) {
         return true;
     }

@@ -26,6 +26,7 @@ typedef struct lg_array_source {
 
 enum { LG_SOURCE_BLOCK = 1 << 16 }; // most elements a read
 
+bool lg_source_is_csv(const char *place); // by its name
 bool lg_source_open(const char *place, lg_array_source *source, lg_diags *diags);
 void lg_source_close(lg_array_source *source);
 

@@ -11,7 +11,7 @@
 
 enum { ITEM_BYTES = 8 }; // of the widest element
 
-static bool is_csv(const char *place) {
+bool lg_source_is_csv(const char *place) {
     size_t n = strlen(place);
     return n >= 4 && strcasecmp(place + n - 4, ".csv") == 0;
 }
@@ -31,7 +31,7 @@ static bool take_header(lg_array_source *source, const lg_npy_header *header, lg
 bool lg_source_open(const char *place, lg_array_source *source, lg_diags *diags) {
     *source = (lg_array_source){.place = place};
     source->raw = lg_xmalloc((size_t)LG_SOURCE_BLOCK * sizeof(lg_csv_value));
-    if (is_csv(place)) {
+    if (lg_source_is_csv(place)) {
         source->csv = lg_csv_open(place, diags);
         source->dtype = LG_INT64;
         source->rank = 1;
@@ -108,5 +108,6 @@ static bool csv_tensor(const char *place, lg_tensor *tensor, lg_diags *diags) {
 }
 
 bool lg_source_tensor(const char *place, lg_tensor *tensor, lg_diags *diags) {
-    return is_csv(place) ? csv_tensor(place, tensor, diags) : lg_tensor_read(place, tensor, diags);
+    return lg_source_is_csv(place) ? csv_tensor(place, tensor, diags)
+                                   : lg_tensor_read(place, tensor, diags);
 }

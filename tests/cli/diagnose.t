@@ -1,0 +1,104 @@
+# What is wrong with labels in a file: an array of real ones, and columns of a text.
+copy tests/data/iris_species_from_1.npy iris.npy
+run diagnose --targets iris.npy --head-width 3
+out~ FAULT one_based_labels.* — .*labels reach 3 and 0 never occurs.*
+out   rows      50 of 150: 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 …
+out   values    3 (50 times)
+out*
+has try       subtract 1 from every label
+has   range         1 .. 3, 3 distinct
+exit 1
+
+copy tests/data/digits_labels.npy digits.npy
+run diagnose --targets digits.npy --head-width 10
+out nothing wrong: 1797 rows
+out evidence
+out*
+has   in range      1797 labels, 10 classes, class 0 178 times
+exit 0
+
+# A column with a name; -1 is ignored only when it is said so.
+file y.csv
+| label
+| 0
+| 1
+| -1
+| 2
+| -1
+run diagnose --targets y.csv --head-width 3 --ignore-index -1
+out nothing wrong: 5 rows
+out*
+exit 0
+run diagnose --targets y.csv --head-width 3
+out*
+has   rows      2 of 5: 2 4
+has   values    -1 (2 times)
+exit 1
+
+# Real numbers are no class indices, and weights want one a class.
+file r.csv
+| 0.0
+| 1.5
+| 2.0
+run diagnose --targets r.csv --head-width 3
+out FAULT float_targets — certain: the class indices are float64 and 1 have a fraction, the first is 1.5 in row 1
+out   rows      1 of 3: 1
+out*
+exit 1
+file w.csv
+| 1
+| 1
+run diagnose --targets digits.npy --head-width 10 --weight w.csv
+out FAULT weight_vector — certain: 2 weights for 10 classes
+out*
+exit 1
+
+# All ignored is worth a warning, no more.
+file none.csv
+| -100
+| -100
+run diagnose --targets none.csv --head-width 3
+out~ WARNING no_supervised_row — .*
+out*
+exit 0
+
+# Files that hold no column of numbers.
+file bad.csv
+| 1
+| 2,7
+| x
+run diagnose --targets bad.csv --head-width 3
+err bad.csv:2:2: error: a second column: give a file of one number a line
+err   2,7
+err    ^
+err bad.csv:3:1: error: 'x' is not a number
+err   x
+err   ^
+exit 2
+run diagnose --targets nowhere.npy --head-width 3
+err nowhere.npy: error: cannot be opened: No such file or directory
+exit 2
+shell head -c 100 iris.npy > cut.npy; $LOSSGATE diagnose --targets cut.npy --head-width 3
+err cut.npy: error: is not a valid .npy file: it ends inside its header
+exit 2
+run diagnose --targets iris.npy --logits y.csv
+err y.csv: error: is a .csv file: logits are read from .npy and .npz files
+exit 2
+
+# What is missing, or too much, on the command line.
+run diagnose --head-width 3
+err lossgate diagnose: error: --targets is missing
+exit 2
+run diagnose --targets iris.npy
+err lossgate diagnose: error: give one of --logits and --head-width
+exit 2
+run diagnose --targets iris.npy --head-width 3 --logits x.npy
+err lossgate diagnose: error: give one of --logits and --head-width
+exit 2
+run diagnose iris.npy
+err lossgate diagnose: error: it takes no argument: give the labels as --targets FILE
+exit 2
+run diagnose --targets iris.npy --head-width 0
+err lossgate diagnose: --head-width takes a number from 1 on, not '0'
+err*
+exit 2

@@ -1,0 +1,78 @@
+# What a training log says: which operation's assert, which rows, and which exit status.
+file train.log
+| epoch 1 loss 0.31
+| /pytorch/aten/src/ATen/native/cuda/Loss.cu:186: nll_loss_forward_no_reduce_cuda_kernel: block: [0,0,0], thread: [17,0,0] Assertion `cur_target >= 0 && cur_target < n_classes` failed.
+| RuntimeError: CUDA error: device-side assert triggered
+run explain train.log --scenario s.yaml
+out LOSS FAULT — device assert `cur_target >= 0 && cur_target < n_classes`, line 2
+out   fired     the label check of nll_loss (cross_entropy with class indices), reduction none
+out   where     /pytorch/aten/src/ATen/native/cuda/Loss.cu:186, nll_loss_forward_no_reduce_cuda_kernel, block 0 thread 17
+out   rows      row 17 exactly: block · 1024 + thread
+out   unknown   the label's value, the head width, and how many rows are wrong
+out*
+has   aftermath line 3: a device assert fired in some earlier launch
+has   next      before the loss: numpy.save("labels.npy", target.cpu().numpy()); then
+has             lossgate diagnose --targets labels.npy --head-width C
+exit 1
+
+# The scenario it wrote is one, and shows the fault.
+run check s.yaml
+out 1 scenarios (1 points), 0 manifests (0 kernels): 0 errors
+shell cat s.yaml
+out*
+has kind: cross_entropy
+has reduction: none
+has rows: [17]
+run run s.yaml --kernel "cross_entropy/*/assert" --mode blocking
+out*
+has label_equals_width
+exit 0
+
+# From standard input; the value is in the text.
+shell echo 'IndexError: Target -1 is out of bounds.' | $LOSSGATE explain
+out LOSS FAULT — error text, line 1
+out*
+has text      IndexError: Target -1 is out of bounds.
+has negative_labels
+has over_shifted_labels
+hasnt wrong_head_width
+exit 1
+
+# Another operation's assert is not the loss's.
+file index.log
+| ../aten/src/ATen/native/cuda/Indexing.cu:1146: indexSelectLargeIndex: block: [5,0,0], thread: [37,0,0] Assertion `srcIndex < srcSelectDimSize` failed.
+run explain index.log
+out no loss fault in index.log: what failed is another operation
+out   unrelated device assert `srcIndex < srcSelectDimSize`, line 1: index_select or an embedding
+out   next      look at the arguments of that operation; the loss is not to blame
+exit 0
+
+# The aftermath alone proves nothing, nor does an empty log.
+file lost.log
+| RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`
+run explain lost.log
+out lost.log shows that the device failed, but not where
+out   aftermath line 1: cuBLAS found the device in an error state (EXECUTION_FAILED)
+out   next      run again with CUDA_LAUNCH_BLOCKING=1 and keep standard error: the assert that fired is printed there
+exit 3
+run explain /dev/null
+out /dev/null is empty: it proves nothing
+exit 3
+file clean.log
+| epoch 1
+| epoch 2
+run explain clean.log
+out no loss fault in clean.log: 2 lines, none speaks of one
+exit 0
+
+# A log that cannot be read, and a scenario of a log that holds no fault.
+run explain nowhere.log
+err lossgate explain: error: cannot read nowhere.log: No such file or directory
+exit 2
+run explain a.log b.log
+err lossgate explain: error: give one log, or none to read standard input
+exit 2
+run explain clean.log --scenario t.yaml
+out no loss fault in clean.log: 2 lines, none speaks of one
+err lossgate explain: error: the log holds no cause that a scenario can inject, so none is written
+exit 2
