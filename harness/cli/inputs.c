@@ -225,9 +225,12 @@ bool lg_kernels_load(const lg_cli *cli, lg_kernel_set *set, lg_diags *diags) {
         ok = lg_collect_yaml(cli->kernel_paths.items[i], false, &files, diags) && ok;
     }
     if (cli->kernel_paths.n == 0) {
-        char *path = lg_project_path("kernels");
-        ok = lg_collect_yaml(path, false, &files, diags);
-        free(path);
+        static const char *const folders[] = {"kernels", "kernels/mutants"};
+        for (int i = 0; i < 2; i++) {
+            char *path = lg_project_path(folders[i]);
+            ok = lg_collect_yaml(path, false, &files, diags) && ok;
+            free(path);
+        }
     }
     for (int64_t i = 0; i < files.n; i++) {
         ok = lg_kernels_read(files.items[i], set, diags) && ok;

@@ -114,6 +114,9 @@ typedef struct lg_driver {
     void (*set_budget)(uint64_t warp_instructions);
     // Sanitizer switches for the current context (see engine/sim/sim.h); sim only.
     void (*set_checks)(unsigned checks);
+    // Seeds the order in which blocks and warps of later launches run in the current context; 0: in
+    // order; sim only.
+    void (*set_schedule)(uint64_t seed);
 } lg_driver;
 
 // The embedded engine. Static storage; any thread.

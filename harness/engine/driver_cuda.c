@@ -98,6 +98,10 @@ static void set_checks(unsigned checks) {
     (void)checks;
 }
 
+static void set_schedule(uint64_t seed) {
+    (void)seed; // the hardware has an order of its own
+}
+
 static bool load_function(void *library, const char *name, void *slot) {
     void *symbol = dlsym(library, exported_name(name));
     if (!symbol) {
@@ -124,7 +128,8 @@ static void load_driver(void) {
                               .take_log = take_log,
                               .fault = get_fault,
                               .set_budget = set_budget,
-                              .set_checks = set_checks};
+                              .set_checks = set_checks,
+                              .set_schedule = set_schedule};
     bool ok = true;
 #define LG_CU(name, params) ok &= load_function(library, #name, &cuda.driver.name);
     LG_DRIVER_FUNCTIONS(LG_CU)

@@ -191,6 +191,14 @@ static void set_checks(unsigned checks) {
     }
 }
 
+static void set_schedule(uint64_t seed) {
+    lg_simdrv_context *context;
+    if (lg_simdrv_enter_any(&context) == CUDA_SUCCESS) {
+        context->schedule = seed;
+        lg_simdrv_leave(context, CUDA_SUCCESS);
+    }
+}
+
 static const lg_driver driver = {
     .name = "sim",
     .checks_accesses = true,
@@ -202,6 +210,7 @@ static const lg_driver driver = {
     .fault = get_fault,
     .set_budget = set_budget,
     .set_checks = set_checks,
+    .set_schedule = set_schedule,
 };
 
 const lg_driver *lg_driver_sim(void) {

@@ -110,6 +110,7 @@ struct lg_simdrv_context {
     bool blocking;
     uint64_t budget;
     unsigned checks;
+    uint64_t schedule;
     CUresult pending; // what finished work failed with and no call has told yet
     CUresult dead;    // the sticky error every call returns
     lg_simdrv_object *objects;

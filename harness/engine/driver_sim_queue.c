@@ -93,6 +93,7 @@ static void keep_launch_fault(lg_simdrv_context *context, const lg_simdrv_work *
 static CUresult run_launch(lg_simdrv_context *context, lg_simdrv_work *work) {
     work->launch.budget = context->budget;
     work->launch.checks = context->checks;
+    work->launch.schedule = context->schedule;
     work->launch.params = work->data;
     lg_sim_result result = {0};
     lg_sim_launch_kernel(context->sim, work->function->function.module->module.decoded,

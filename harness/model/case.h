@@ -30,8 +30,10 @@ typedef struct lg_case_result {
     const lg_case *what;
     lg_verdict verdict;
     lg_attribution attribution;
+    bool column_failed; // untested because the kernel build in this mode failed its self-proof
     const char *detected_by; // "host_check", "device_assert", "fault_record", "nan", "memory_check",
-                             // "reference" (a wrong number), or NULL
+                             // "reference" (a wrong number), "invariant" (a gradient that breaks what
+                             // every gradient keeps), "relation" (two runs that disagree), or NULL
     const char *reason;      // why skipped / what was wrong, in one line; NULL when nothing to say
     bool as_expected;
     const char *expectation; // "detected, cause wrong_head_width" and what differed; never NULL

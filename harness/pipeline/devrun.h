@@ -52,6 +52,7 @@ typedef struct lg_run_request {
     const lg_batch *batch;
     lg_mode mode;
     uint64_t budget;       // warp instructions; 0: default
+    uint64_t schedule;     // seeds the order of blocks and warps; 0: in order
     bool skip_host_checks; // policy none: nothing stands between the caller and the kernel
 } lg_run_request;
 

@@ -2,6 +2,7 @@
 // One run of a kernel's stages on one batch.
 #include "pipeline/devrun_parts.h"
 
+#include "engine/sim/sim.h"
 #include "support/alloc.h"
 
 #include <stdlib.h>
@@ -229,6 +230,8 @@ static bool set_up(run *r, const lg_run_request *request) {
             r->options->blocking ? "asynchronous" : "blocking");
     }
     r->driver->set_budget(request->budget);
+    r->driver->set_checks(LG_SIM_CHECK_RACE);
+    r->driver->set_schedule(request->schedule);
     free(r->driver->take_log()); // of the run before
     r->sizes = lg_sizes_measure(r->batch);
     r->stages = lg_arena_array(r->arena, (size_t)r->kernel->n_stages + 1, sizeof *r->stages);

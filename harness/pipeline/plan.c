@@ -25,6 +25,20 @@ static bool list_matches(const lg_str_list *globs, const char *name) {
     return globs->n == 0;
 }
 
+// Mutants are broken on purpose: one runs only where a pattern says so itself, never by a wide one.
+static bool is_mutant(const char *name) {
+    return strncmp(name, "mutants/", 8) == 0;
+}
+
+static bool asks_for_mutant(const lg_str_list *globs, const char *name) {
+    for (int64_t i = 0; i < globs->n; i++) {
+        if (is_mutant(globs->items[i]) && lg_glob_match(globs->items[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool list_names(const lg_str_list *globs, const char *name) {
     for (int64_t i = 0; i < globs->n; i++) {
         if (!is_pattern(globs->items[i]) && strcmp(globs->items[i], name) == 0) {
@@ -118,6 +132,10 @@ static void add_point(builder *b, const lg_scenario *scenario) {
         if (kernel->family != scenario->loss.kind ||
             !list_matches(&scenario->kernels, kernel->name) ||
             !list_matches(&options->kernel_globs, kernel->name)) {
+            continue;
+        }
+        if (is_mutant(kernel->name) && !asks_for_mutant(&scenario->kernels, kernel->name) &&
+            !asks_for_mutant(&options->kernel_globs, kernel->name)) {
             continue;
         }
         for (int m = LG_MODE_UNSET + 1; m < LG_N_MODES; m++) {

@@ -79,7 +79,7 @@ static void tell_columns(session *s) {
 static void count(lg_run_summary *summary, const lg_case_result *result) {
     summary->n_cases++;
     summary->by_verdict[result->verdict]++;
-    if (result->verdict == LG_UNTESTED) {
+    if (result->verdict == LG_UNTESTED && !result->as_expected) {
         summary->n_untested++;
     } else if (result->verdict == LG_SKIPPED) {
         summary->n_skipped++;

@@ -4,6 +4,7 @@
 #include "pipeline/attribute.h"
 #include "pipeline/generate.h"
 #include "pipeline/judge.h"
+#include "pipeline/order_check.h"
 #include "pipeline/plan.h"
 #include "pipeline/session_expect.h"
 #include "pipeline/session_histogram.h"
@@ -53,6 +54,8 @@ void lg_point_prepare(const lg_scenario *scenario, lg_point_data *data, lg_diags
     data->has_meant = other_labels && lg_reference_compute(&data->batch, false, &data->meant);
     if (!data->has_reference || data->has_meant != other_labels) {
         data->failure = "no memory for the reference";
+    } else if (!lg_relations_make(scenario, &data->view, &data->relations)) {
+        data->failure = "no memory for the relations";
     }
 }
 
@@ -64,6 +67,7 @@ void lg_point_free(lg_point_data *data) {
     if (data->has_meant) {
         lg_reference_free(&data->meant);
     }
+    lg_relations_free(&data->relations);
     lg_arena_free(&data->arena);
     *data = (lg_point_data){0};
 }
@@ -135,7 +139,32 @@ static bool is_kernel_fault(const lg_point_data *data, lg_verdict verdict) {
     return valid && verdict != LG_PASS && verdict != LG_UNTESTED && verdict != LG_SKIPPED;
 }
 
-static void judge_and_attribute(const lg_point_data *data, lg_case_run *run) {
+// Every number is right for what was handed over, and says nothing: probabilities where their
+// logarithms are meant, a softmax over one class. No kernel can signal that.
+static void check_sense(lg_case_run *run) {
+    lg_case_result *result = &run->result;
+    const lg_finding *finding = &result->finding;
+    bool senseless =
+        finding->cause == LG_CAUSE_VALUE_DOMAIN || finding->cause == LG_CAUSE_WRONG_HEAD_WIDTH;
+    if (result->verdict == LG_PASS && finding->warning && finding->certain && senseless) {
+        result->verdict = LG_SILENT_CORRUPTION;
+        result->reason = lg_arena_printf(&run->arena, "no signal, and a loss that is none: %s",
+                                         finding->headline);
+    }
+}
+
+// A wrong number of a valid batch that other orders of blocks and warps change is a race.
+static void check_order(lg_device_session *device, const lg_run_request *request,
+                        lg_case_run *run) {
+    lg_observation *seen = &run->result.observation;
+    if (seen->status == LG_STATUS_OK && !seen->race) {
+        seen->race = lg_find_order_dependence(device, request, seen, &seen->arena);
+    }
+}
+
+// `device` and `request`: what was run, or NULL when the batch was refused.
+static void judge_and_attribute(lg_device_session *device, const lg_run_request *request,
+                                const lg_point_data *data, lg_case_run *run) {
     lg_case_result *result = &run->result;
     const lg_reference *reference = data->has_reference ? &data->reference : NULL;
     const lg_refusal *refusal = data->refusal.cause != LG_CAUSE_NONE ? &data->refusal : NULL;
@@ -147,6 +176,9 @@ static void judge_and_attribute(const lg_point_data *data, lg_case_run *run) {
     result->max_error_share = judgement.max_error_share;
     copy_loss(result);
     bool kernel_fault = is_kernel_fault(data, result->verdict);
+    if (kernel_fault && result->verdict == LG_WRONG_RESULT && request) {
+        check_order(device, request, run);
+    }
     check_meaning(data, run);
     lg_attribute_input input = {.batch = &data->batch,
                                 .reference = reference,
@@ -155,6 +187,7 @@ static void judge_and_attribute(const lg_point_data *data, lg_case_run *run) {
                                 .observation = &result->observation,
                                 .result_wrong = kernel_fault};
     lg_attribute(&input, &result->finding);
+    check_sense(run);
     result->attribution = lg_attribution_grade(&data->batch, &result->finding);
 }
 
@@ -176,7 +209,7 @@ static void run_on_device(lg_device_session *device, const lg_point_data *data, 
     if (guarded && data->refusal.cause != LG_CAUSE_NONE) {
         result->observation.refused_on_host = true;
         result->observation.failed_launch_index = -1;
-        judge_and_attribute(data, run);
+        judge_and_attribute(NULL, NULL, data, run);
         return;
     }
     lg_run_request request = {.kernel = kernel,
@@ -188,7 +221,12 @@ static void run_on_device(lg_device_session *device, const lg_point_data *data, 
         result->reason = last_error(&run->arena, diags, first, "the device could not run the case");
         return;
     }
-    judge_and_attribute(data, run);
+    judge_and_attribute(device, &request, data, run);
+    if (result->verdict == LG_PASS && request.mode == LG_MODE_BLOCKING &&
+        !lg_relations_check(device, &data->relations, &data->view, &data->reference, result,
+                            &run->arena, diags)) {
+        result->reason = last_error(&run->arena, diags, first, result->reason);
+    }
 }
 
 void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
@@ -206,6 +244,9 @@ void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
     copy_truth(data, result);
     const char *unsuited =
         lg_device_unsuitable(what->kernel, &data->batch, what->mode, &out->arena);
+    if (!unsuited && what->mode == LG_MODE_BLOCKING) {
+        unsuited = lg_relations_unsuitable(&data->relations, what->kernel, &out->arena);
+    }
     if (unsuited) {
         result->reason = unsuited;
         out->absent = true;
@@ -219,6 +260,7 @@ void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
         result->reason = lg_arena_printf(&out->arena, "the fault did not fire: %s", idle);
     } else if (column_failure) {
         result->reason = lg_arena_strdup(&out->arena, column_failure);
+        result->column_failed = true;
     } else {
         run_on_device(device, data, out, diags);
     }

@@ -170,10 +170,14 @@ void lg_expect_check(lg_case_result *result, lg_arena *arena) {
     lg_str wanted = {0};
     lg_str differs = {0};
     check_verdict(result, &wanted, &differs);
-    if (result->verdict == LG_UNTESTED) {
-        // Nothing was shown, whatever was expected.
+    const lg_expect *expect = &result->what->scenario->expect;
+    bool meant = expect->has_verdict && expect->verdict == LG_UNTESTED && result->column_failed;
+    if (result->verdict == LG_UNTESTED && !meant) {
+        // Nothing was shown, whatever was expected: unless that a build proves nothing is the point.
         lg_str_clear(&differs);
         add_part(&differs, "expected %s, found untested", lg_str_text(&wanted));
+    } else if (meant) {
+        lg_str_add(&wanted, ": the build fails its self-proof");
     } else if (result->verdict == LG_SKIPPED) {
         if (!result->what->scenario->expect.has_verdict) {
             lg_str_clear(&differs);

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// A wrong number of a kernel on a valid batch: the first kind of broken kernel that would have
+// returned it, and where none would, what the options in use leave.
+#include "pipeline/attribute_kernel_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static bool loss_is_off(const lg_suspicion *s) {
+    if (!s->loss || !s->loss->values || s->loss->n != s->reference->n_loss) {
+        return false;
+    }
+    for (int64_t i = 0; i < s->loss->n; i++) {
+        double want = s->reference->loss[i];
+        bool both_nan = isnan(want) && isnan(s->loss->values[i]);
+        if (!both_nan && s->loss->values[i] != want && !lg_is_near(s, s->loss->values[i], want)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Rows are right up to the first whose offsets do not fit 15 or 16 bits, and wrong from there on.
+static lg_cause suspect_overflow(const lg_suspicion *s, const lg_output *out, const double *want,
+                                 int64_t elements_a_row, const char **why) {
+    if (!out || !out->values || !want || !lg_overflows_narrow_offsets(s->batch)) {
+        return LG_CAUSE_NONE;
+    }
+    int64_t first = -1;
+    for (int64_t i = 0; i < out->n && first < 0; i++) {
+        first = lg_is_near(s, out->values[i], want[i]) ? first : i;
+    }
+    int64_t offset = first * elements_a_row;
+    if (first >= 0 && offset + elements_a_row >= INT16_MAX) {
+        *why = lg_arena_printf(s->arena,
+                               "%s is right up to element %" PRId64 ", offset %" PRId64
+                               ", and wrong from there on",
+                               out->name, first, offset);
+        return LG_CAUSE_INDEX_OVERFLOW;
+    }
+    return LG_CAUSE_NONE;
+}
+
+static bool is_half(lg_dtype dtype) {
+    return dtype == LG_FLOAT16 || dtype == LG_BFLOAT16;
+}
+
+// The first element that is NaN or infinite where the reference has a number; -1: none.
+static int64_t first_lost(const lg_output *out, const double *want) {
+    for (int64_t i = 0; out && out->values && want && i < out->n; i++) {
+        if (isfinite(want[i]) && !isfinite(out->values[i])) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static double rounded_to(lg_dtype dtype, double value) {
+    uint64_t element = 0;
+    lg_dtype_set_f64(dtype, &element, 0, value);
+    return lg_dtype_get_f64(dtype, &element, 0);
+}
+
+// Every wrong row holds the loss of the class that its label becomes in a narrow floating type.
+static lg_cause suspect_label_type(const lg_suspicion *s, const char **why) {
+    const lg_batch *batch = s->batch;
+    const lg_dtype types[] = {LG_FLOAT16, LG_BFLOAT16, LG_FLOAT32};
+    bool plain = batch->loss.kind == LG_NLL_LOSS && !s->reference->scalar && s->d->targets_fit &&
+                 !lg_tensor_exists(&batch->weight);
+    int64_t width = lg_batch_head_width(batch);
+    int64_t spatial = lg_batch_spatial(batch);
+    for (size_t k = 0; plain && k < sizeof types / sizeof *types; k++) {
+        int64_t first = -1;
+        bool all = true;
+        for (int64_t row = 0; row < s->d->n_rows && all; row++) {
+            if (lg_is_near(s, s->loss->values[row], s->reference->loss[row])) {
+                continue;
+            }
+            double label = rounded_to(types[k], (double)lg_label_of(s, row));
+            int64_t class = label >= 0 && label < (double)width ? (int64_t)label : -1;
+            int64_t at = (row / spatial * width + class) * spatial + row % spatial;
+            all = class >= 0 && class != lg_label_of(s, row) &&
+                  lg_is_near(s, s->loss->values[row], -lg_tensor_get_f64(&batch->input, at));
+            first = first < 0 ? row : first;
+        }
+        if (all && first >= 0) {
+            *why = lg_arena_printf(s->arena,
+                                   "row %" PRId64 " has the loss of class %.0f: its label %" PRId64
+                                   " was kept in %s",
+                                   first, rounded_to(types[k], (double)lg_label_of(s, first)),
+                                   lg_label_of(s, first), lg_dtype_name(types[k]));
+            return LG_CAUSE_PRECISION;
+        }
+    }
+    return LG_CAUSE_NONE;
+}
+
+// A gradient that is wrong while the loss is right, or was not asked for.
+static lg_cause suspect_gradient(const lg_suspicion *s, const char **why) {
+    const lg_output *weight = s->total_weight;
+    if (weight && weight->values && weight->n > 0 && isinf(weight->values[0])) {
+        *why = "the total weight is infinite in its type, and divides the gradient to 0";
+        return LG_CAUSE_PRECISION;
+    }
+    lg_cause overflow = suspect_overflow(s, s->gradient, s->reference->grad_input, 1, why);
+    if (overflow != LG_CAUSE_NONE) {
+        return overflow;
+    }
+    if (lg_is_strided(s->batch)) {
+        *why = "the loss is right and the gradient of a strided view is not";
+        return LG_CAUSE_STRIDES_IGNORED;
+    }
+    int64_t lost = first_lost(s->gradient, s->reference->grad_input);
+    if (lost >= 0 && is_half(s->batch->input.dtype)) {
+        *why = lg_arena_printf(s->arena,
+                               "element %" PRId64 " of the gradient is no number in %s: a small "
+                               "constant or a large sum does not fit the type",
+                               lost, lg_dtype_name(s->batch->input.dtype));
+        return LG_CAUSE_PRECISION;
+    }
+    *why = s->loss ? "the loss is right and the gradient is not" : "the gradient is not right";
+    return LG_CAUSE_GRADIENT_CONTRACT;
+}
+
+static lg_cause suspect_row_overflow(const lg_suspicion *s, const char **why) {
+    if (s->reference->scalar) {
+        return LG_CAUSE_NONE;
+    }
+    return suspect_overflow(s, s->loss, s->reference->loss, lg_batch_head_width(s->batch), why);
+}
+
+// A NaN or infinity where a number is right carries nothing of the number it came from: no kind of
+// broken kernel can be told by it.
+static bool is_lost(const lg_suspicion *s) {
+    return first_lost(s->loss, s->reference->loss) >= 0;
+}
+
+// What is left when no recomputed number fits: the options that meet, or the width of a sum.
+static lg_cause suspect_rest(const lg_suspicion *s, const char **why) {
+    const lg_batch *batch = s->batch;
+    if (lg_is_strided(batch)) {
+        *why = "the loss of a strided view is not that of its contiguous copy";
+        return LG_CAUSE_STRIDES_IGNORED;
+    }
+    int n_options = (batch->loss.label_smoothing > 0) + lg_tensor_exists(&batch->weight) +
+                    (s->reference->n_ignored > 0);
+    double off = 0;
+    for (int64_t i = 0; s->loss && s->loss->values && i < s->loss->n; i++) {
+        double want = s->reference->loss[i];
+        off = fmax(off, fabs(s->loss->values[i] - want) / fmax(1, fabs(want)));
+    }
+    if (off > 0.05 && n_options > 0) {
+        *why = lg_arena_printf(s->arena, "the loss is off by %.2g with%s%s%s", off,
+                               batch->loss.label_smoothing > 0 ? " label smoothing" : "",
+                               lg_tensor_exists(&batch->weight) ? " class weights" : "",
+                               s->reference->n_ignored > 0 ? " ignored rows" : "");
+        return LG_CAUSE_OPTION_INTERPLAY;
+    }
+    if (off > 0.05 && lg_overflows_narrow_offsets(batch)) {
+        *why = lg_arena_printf(s->arena, "the loss is off by %.2g; offsets reach %" PRId64, off,
+                               lg_tensor_numel(&batch->input));
+        return LG_CAUSE_INDEX_OVERFLOW;
+    }
+    *why = lg_arena_printf(s->arena, "the loss is off by %.2g%s", off,
+                           is_half(batch->input.dtype) ? " in a half-precision type" : "");
+    return LG_CAUSE_PRECISION;
+}
+
+lg_cause lg_suspect_numbers(const lg_suspicion *s, const char **why) {
+    if (!s->loss && s->gradient && s->gradient->values) {
+        return suspect_gradient(s, why);
+    }
+    if (!s->loss || !s->loss->values || s->loss->n != s->reference->n_loss) {
+        return LG_CAUSE_NONE;
+    }
+    if (!loss_is_off(s)) {
+        return suspect_gradient(s, why);
+    }
+    if (is_lost(s)) {
+        return LG_CAUSE_NONE;
+    }
+    lg_cause (*const tests[])(const lg_suspicion *, const char **) = {
+        lg_suspect_normalisation, lg_suspect_narrow_sum, lg_suspect_softmax,
+        suspect_label_type,       suspect_row_overflow,  suspect_rest};
+    lg_cause cause = LG_CAUSE_NONE;
+    for (size_t i = 0; i < sizeof tests / sizeof *tests && cause == LG_CAUSE_NONE; i++) {
+        cause = tests[i](s, why);
+    }
+    return cause;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/order_check.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+// A race shows in some orders only; more than these few rarely add anything, and each costs a run.
+static const uint64_t schedules[] = {1, 2, 3};
+
+// What another order of a right sum may change is rounding. Sixteen ulp of bfloat16 are far above
+// it.
+static const double rounding = 0x1p-4;
+
+static bool differs(double a, double b) {
+    bool both_nan = isnan(a) && isnan(b);
+    return !both_nan && a != b && !(fabs(a - b) <= rounding * fmax(fabs(a), fabs(b)));
+}
+
+static const char *first_difference(const lg_observation *in_order, const lg_observation *other,
+                                    lg_arena *arena) {
+    for (int i = 0; i < in_order->n_outputs; i++) {
+        const lg_output *a = &in_order->outputs[i];
+        const lg_output *b = lg_observation_output(other, a->name);
+        for (int64_t k = 0; b && a->values && b->values && k < a->n && k < b->n; k++) {
+            if (differs(a->values[k], b->values[k])) {
+                return lg_arena_printf(arena,
+                                       "%s[%" PRId64 "] depends on the order in which blocks and "
+                                       "warps run: %.9g in one, %.9g in another",
+                                       a->name, k, a->values[k], b->values[k]);
+            }
+        }
+    }
+    return NULL;
+}
+
+const char *lg_find_order_dependence(lg_device_session *device, const lg_run_request *request,
+                                     const lg_observation *seen, lg_arena *arena) {
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof schedules / sizeof *schedules && !found; i++) {
+        lg_run_request again = *request;
+        again.schedule = schedules[i];
+        lg_observation other;
+        lg_diags diags = {0}; // what could not be run again tells nothing
+        if (lg_device_run(device, &again, &other, &diags)) {
+            found = first_difference(seen, &other, arena);
+        }
+        lg_observation_free(&other);
+        lg_diags_free(&diags);
+    }
+    return found;
+}
