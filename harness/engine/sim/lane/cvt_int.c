@@ -2,15 +2,52 @@
 // cvt between integers, plain and .sat.
 #include "engine/sim/lane/lane_convert.h"
 
-#define PLAIN(id, slot, T, from, from_slot, F)                                                     \
+// A destination in a register of its own width is converted in one loop. The others, and .sat, are
+// rare: they pass through 64 bits, so that the loops number as many as the types and not their
+// pairs.
+#define DIRECT(id, slot, T, from, from_slot, F)                                                    \
     LANE_FN1(cvt_##id##_##from, slot, from_slot, (slot)(T)(F)a)
+#define STAGED(id, slot, T, from, from_slot, F)                                                    \
+    static void cvt_##id##_##from(char *regs, const lg_insn *insn, uint32_t active) {              \
+        u64 x[LG_LANES] __attribute__((aligned(64)));                                              \
+        load_##from(x, lane_in(regs, insn->src[0]));                                               \
+        store_##id(regs, insn, active, x);                                                         \
+    }
+#define SATURATED(id, slot, T, from, from_slot, F)                                                 \
+    static void cvt_sat_##id##_##from(char *regs, const lg_insn *insn, uint32_t active) {          \
+        u64 x[LG_LANES] __attribute__((aligned(64)));                                              \
+        load_##from(x, lane_in(regs, insn->src[0]));                                               \
+        CLAMP_##F(x, T);                                                                           \
+        store_##id(regs, insn, active, x);                                                         \
+    }
+
+#define LOAD_STORE(id, slot, T, ...)                                                               \
+    static __attribute__((noinline)) void load_##id(u64 *x, const slot *from) {                    \
+        LANE_LOOP(LG_LANES) {                                                                      \
+            x[i] = (u64)(T)from[i];                                                                \
+        }                                                                                          \
+    }                                                                                              \
+    static __attribute__((noinline)) void store_##id(char *regs, const lg_insn *insn,              \
+                                                     uint32_t active, const u64 *x) {              \
+        slot tmp[LG_LANES] __attribute__((aligned(64)));                                           \
+        LANE_LOOP(LG_LANES) {                                                                      \
+            tmp[i] = (slot)(T)x[i];                                                                \
+        }                                                                                          \
+        lane_finish(regs, insn, active, tmp, sizeof(slot));                                        \
+    }
+LANE_INT_PLACES(LOAD_STORE, )
 
 // Clamping compares in 64 bits of the source's signedness.
-LANE_INLINE u64 clamp_signed(s64 x, s64 least, u64 most) {
-    return x < least ? (u64)least : x > 0 && (u64)x > most ? most : (u64)x;
+static __attribute__((noinline)) void clamp_signed(u64 *x, s64 least, u64 most) {
+    LANE_LOOP(LG_LANES) {
+        s64 v = (s64)x[i];
+        x[i] = v < least ? (u64)least : v > 0 && (u64)v > most ? most : (u64)v;
+    }
 }
-LANE_INLINE u64 clamp_unsigned(u64 x, u64 most) {
-    return x > most ? most : x;
+static __attribute__((noinline)) void clamp_unsigned(u64 *x, u64 most) {
+    LANE_LOOP(LG_LANES) {
+        x[i] = x[i] > most ? most : x[i];
+    }
 }
 #define CLAMP_u8(x, T) clamp_unsigned(x, LANE_MOST_##T)
 #define CLAMP_u16(x, T) clamp_unsigned(x, LANE_MOST_##T)
@@ -20,8 +57,6 @@ LANE_INLINE u64 clamp_unsigned(u64 x, u64 most) {
 #define CLAMP_s16(x, T) clamp_signed(x, LANE_LEAST_##T, LANE_MOST_##T)
 #define CLAMP_s32(x, T) clamp_signed(x, LANE_LEAST_##T, LANE_MOST_##T)
 #define CLAMP_s64(x, T) clamp_signed(x, LANE_LEAST_##T, LANE_MOST_##T)
-#define SATURATED(id, slot, T, from, from_slot, F)                                                 \
-    LANE_FN1(cvt_sat_##id##_##from, slot, from_slot, (slot)(T)CLAMP_##F((F)a, T))
 
 // The preprocessor does not expand a list inside itself, so the sources are listed here again.
 #define EACH_SOURCE(X)                                                                             \
@@ -43,6 +78,25 @@ LANE_INLINE u64 clamp_unsigned(u64 x, u64 most) {
     LANE_INT_PLACES(X, s32_8, u64, s32)                                                            \
     LANE_INT_PLACES(X, u64_8, u64, u64)                                                            \
     LANE_INT_PLACES(X, s64_8, u64, s64)
+#define PLAIN_u8_2 DIRECT
+#define PLAIN_u8_4 STAGED
+#define PLAIN_u8_8 STAGED
+#define PLAIN_s8_2 DIRECT
+#define PLAIN_s8_4 STAGED
+#define PLAIN_s8_8 STAGED
+#define PLAIN_u16_2 DIRECT
+#define PLAIN_u16_4 STAGED
+#define PLAIN_u16_8 STAGED
+#define PLAIN_s16_2 DIRECT
+#define PLAIN_s16_4 STAGED
+#define PLAIN_s16_8 STAGED
+#define PLAIN_u32_4 DIRECT
+#define PLAIN_u32_8 STAGED
+#define PLAIN_s32_4 DIRECT
+#define PLAIN_s32_8 STAGED
+#define PLAIN_u64_8 DIRECT
+#define PLAIN_s64_8 DIRECT
+#define PLAIN(id, slot, T, from, from_slot, F) PLAIN_##id(id, slot, T, from, from_slot, F)
 EACH_SOURCE(PLAIN)
 EACH_SOURCE(SATURATED)
 

@@ -6,13 +6,15 @@
 // One half of every lane as floats: of a 16-bit register, or of the lower or upper halves of a
 // packed one. .ftz is about f16's own subnormals.
 #define LOADERS(H, ftz)                                                                            \
-    LANE_INLINE void load_##H##_##ftz(f32 *to, const char *regs, uint32_t slot) {                  \
+    static __attribute__((noinline)) void load_##H##_##ftz(f32 *to, const char *regs,              \
+                                                           uint32_t slot) {                        \
         const u16 *p = lane_in(regs, slot);                                                        \
         LANE_LOOP(LG_LANES) {                                                                      \
             to[i] = input_##ftz(H##_value(p[i]));                                                  \
         }                                                                                          \
     }                                                                                              \
-    LANE_INLINE void load_##H##x2_##ftz(f32 *low, f32 *high, const char *regs, uint32_t slot) {    \
+    static __attribute__((noinline)) void load_##H##x2_##ftz(f32 *low, f32 *high,                  \
+                                                             const char *regs, uint32_t slot) {    \
         const u32 *p = lane_in(regs, slot);                                                        \
         LANE_LOOP(LG_LANES) {                                                                      \
             low[i] = input_##ftz(H##_value((u16)p[i]));                                            \

@@ -49,7 +49,14 @@ LANE_INLINE u16 bf16_round(double x, int mode) {
     return (u16)f64_round_to(x, 7, 127, mode);
 }
 
-LANE_INLINE void load_f16(float *to, const u16 *from, int n) {
+// With conversion instructions these are a few instructions, without them a long loop.
+#ifdef __F16C__
+#define LANE_HALF_CALL LANE_INLINE
+#else
+#define LANE_HALF_CALL static __attribute__((noinline, unused))
+#endif
+
+LANE_HALF_CALL void load_f16(float *to, const u16 *from, int n) {
 #if defined(__AVX512F__)
     for (int i = 0; i < n; i += 16) {
         __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)(from + i));
@@ -68,9 +75,10 @@ LANE_INLINE void load_f16(float *to, const u16 *from, int n) {
 }
 
 // The conversion keeps a NaN's upper payload bits, so the canonical f32 NaN becomes 0x7fff.
-LANE_INLINE void store_f16(u16 *to, const f32 *from, int n) {
+LANE_HALF_CALL void store_f16(u16 *to, const f32 *from, int n) {
 #if defined(__AVX512F__)
-    // One store of 64 bytes, because a load as wide follows: two halves would not be forwarded to it.
+    // One store of 64 bytes, because a load as wide follows: two halves would not be forwarded to
+    // it.
     for (int i = 0; i < n; i += 32) {
         __m256i h[2];
         for (int k = 0; k < 2; k++) {

@@ -74,9 +74,6 @@ typedef uint64_t u64_any __attribute__((aligned(1), may_alias));
         const uint64_t *a =                                                                        \
             addresses_of(regs, insn, lg_mem_form_of(insn).address_32, wide, &plus);                \
         uint64_t size = site->bytes, at = a[0] + plus - site->base;                                \
-        if (__builtin_expect(x->checks != 0, 0)) {                                                 \
-            return lg_access_slow(x, regs, insn, active);                                          \
-        }                                                                                          \
         if (active == UINT32_MAX && is_run(a, BYTES)) {                                            \
             if (at % BYTES || at > size || size - at < BYTES * LG_LANES) {                         \
                 return lg_access_slow(x, regs, insn, active);                                      \
@@ -118,9 +115,6 @@ typedef uint64_t u64_any __attribute__((aligned(1), may_alias));
         const uint64_t *a =                                                                        \
             addresses_of(regs, insn, lg_mem_form_of(insn).address_32, wide, &plus);                \
         uint64_t size = site->write_bytes, at = a[0] + plus - site->base;                          \
-        if (__builtin_expect(x->checks != 0, 0)) {                                                 \
-            return lg_access_slow(x, regs, insn, active);                                          \
-        }                                                                                          \
         if (active == UINT32_MAX && is_run(a, BYTES)) {                                            \
             if (at % BYTES || at > size || size - at < BYTES * LG_LANES) {                         \
                 return lg_access_slow(x, regs, insn, active);                                      \
@@ -226,8 +220,8 @@ static bool access_any(lg_exec *x, char *regs, const lg_insn *insn, uint32_t act
     uint64_t wide[LG_LANES], offsets[LG_LANES], plus;
     const uint64_t *a = addresses_of(regs, insn, form.address_32, wide, &plus);
     uint64_t size = store ? site->write_bytes : site->bytes;
-    if (x->checks || !find_offsets(a, site->base - plus, size, (uint64_t)form.bytes * form.vec,
-                                   active, offsets)) {
+    if (!find_offsets(a, site->base - plus, size, (uint64_t)form.bytes * form.vec, active,
+                      offsets)) {
         return lg_access_slow(x, regs, insn, active);
     }
     for (uint32_t i = 0; i < form.vec; i++) {
