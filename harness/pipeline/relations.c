@@ -65,9 +65,9 @@ static bool run_side(const relation_run *r, const lg_related_batch *part, lg_obs
 
 // The cause a broken relation points at when the other run's own numbers name none.
 static lg_cause cause_of(const lg_related *related, const lg_relation_side *side,
-                         const lg_relation_gap *gap) {
+                         double relative_gap) {
     bool mean = side->batch->loss.reduction == LG_REDUCTION_MEAN;
-    bool slight = gap->relative < 0.01; // lost digits; a row too many or too few shows more
+    bool slight = relative_gap < 0.01; // lost digits; a row too many or too few shows more
     switch (related->relation) {
     case LG_RELATION_PERMUTE_ROWS:
         return LG_CAUSE_RACE;
@@ -97,8 +97,9 @@ static bool is_specific(lg_cause cause) {
            cause != LG_CAUSE_GRADIENT_CONTRACT;
 }
 
-// `gap` NULL: the other run fails by itself.
-static void blame(const relation_run *r, const lg_relation_side *side, const lg_relation_gap *gap) {
+// `relative_gap`: INFINITY when the other run fails by itself, for which its own cause is as good
+// as any.
+static void blame(const relation_run *r, const lg_relation_side *side, double relative_gap) {
     lg_finding *finding = &r->result->finding;
     lg_attribute_input input = {.batch = side->batch,
                                 .reference = side->reference,
@@ -107,15 +108,15 @@ static void blame(const relation_run *r, const lg_relation_side *side, const lg_
                                 .result_wrong = true};
     lg_finding_free(finding);
     lg_attribute(&input, finding);
-    if (!gap || (!finding->warning && is_specific(finding->cause))) {
+    bool named = finding->cause != LG_CAUSE_NONE && !finding->warning;
+    if (named && (is_specific(finding->cause) || isinf(relative_gap))) {
         return;
     }
     lg_finding_free(finding);
-    *finding = (lg_finding){0};
     lg_hypothesis *h = lg_arena_array(&finding->arena, 1, sizeof *h);
-    *h = (lg_hypothesis){.cause = cause_of(r->related, side, gap),
+    *h = (lg_hypothesis){.cause = cause_of(r->related, side, relative_gap),
                          .probability = 1,
-                         .evidence = lg_arena_strdup(&finding->arena, gap->reason),
+                         .evidence = lg_arena_strdup(&finding->arena, r->result->reason),
                          .advice = "replay the case and look at the kernel, not at the labels"};
     finding->hypotheses = h;
     finding->n_hypotheses = 1;
@@ -159,7 +160,7 @@ static bool all_pass(const relation_run *r, const judged_sides *sides, bool numb
                                  lg_relation_other(relation),
                                  judgement->reason ? judgement->reason
                                                    : lg_verdict_name(judgement->verdict)));
-        blame(r, sides->side[i], NULL);
+        blame(r, sides->side[i], INFINITY);
         return false;
     }
     return true;
@@ -193,7 +194,7 @@ static void judge_relation(const relation_run *r, const lg_relation_side *first,
     lg_relation_gap gap = lg_relation_compare(r->related, first, others, r->arena);
     if (gap.reason) {
         conclude(r, LG_WRONG_RESULT, "relation", gap.reason);
-        blame(r, worst_side(&sides), &gap);
+        blame(r, worst_side(&sides), gap.relative);
         return;
     }
     all_pass(r, &sides, true); // the runs agree; each must be right, too

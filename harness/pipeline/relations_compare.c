@@ -17,7 +17,7 @@ typedef struct comparing {
 typedef struct term {
     double value;
     double bound;
-    bool overflowed; // infinite in the output's type where the reference is finite: tells nothing
+    bool overflowed; // infinite, and rightly so: it is too large for its type. Tells nothing
 } term;
 
 static const lg_output *output_of(const lg_relation_side *side, const char *name) {
@@ -35,9 +35,9 @@ static term read_term(const lg_relation_side *side, lg_quantity quantity, int64_
     double got = output->values[index];
     double bound =
         isfinite(want) ? lg_tolerance(side->batch, side->reference, quantity, index, want) : 0;
-    return (term){.value = scale * got,
-                  .bound = fabs(scale) * bound,
-                  .overflowed = isinf(got) && isfinite(want)};
+    bool overflowed =
+        isinf(got) && isfinite(want) && lg_compare(got, want, bound, (lg_dtype)output->dtype) <= 1;
+    return (term){.value = scale * got, .bound = fabs(scale) * bound, .overflowed = overflowed};
 }
 
 static void add_term(term *sum, term t) {

@@ -254,13 +254,23 @@ static void test_a_half_without_weight(void) {
     played_free(&p);
 }
 
-// A sum that is infinite in its type, and whose halves are not, tells nothing.
+// A sum that is infinite in its type, and whose halves are not, tells nothing; one that has no
+// reason to be infinite tells.
 static void test_overflow(void) {
+    static const char text[] =
+        "title: t\nloss: {kind: nll_loss, reduction: sum}\nbatch: {samples: 4, classes: 1, logits: "
+        "{dtype: float16, values: [-30000, -30000, -30000, -30000], shape: [4, 1]}}\n";
     played p;
-    play(&rows[3], &p);
+    play(&(batch_row){"overflow", text, R(SPLIT_BATCH)}, &p);
     played_output(&p.seen[2], "output")->values[0] = INFINITY;
     lg_relation_gap gap = lg_relation_compare(&p.related, &p.first, p.others, &p.arena);
     CU_ASSERT_PTR_NULL(gap.reason);
+    played_output(&p.seen[0], "output")->values[0] = INFINITY;
+    gap = lg_relation_compare(&p.related, &p.first, p.others, &p.arena);
+    CU_ASSERT_PTR_NULL(gap.reason); // the whole still overflows
+    played_output(&p.seen[2], "output")->values[0] = 120000;
+    gap = lg_relation_compare(&p.related, &p.first, p.others, &p.arena);
+    CU_ASSERT_PTR_NOT_NULL(gap.reason);
     played_free(&p);
 }
 

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels whose numbers are right on the batch they are given, and that break a relation.
+#include "pipeline/relations.h"
+
+#include "pipeline/judge.h"
+#include "support/alloc.h"
+#include "unit/pipeline/relation_helpers.h"
+#include "unit/pipeline/relation_kernels.h"
+
+#include <ftw.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/lossgate-test-XXXXXX";
+static lg_kernel_set kernels;
+static lg_device_session *device;
+static lg_diags diags;
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {
+    (void)info;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static void read_manifest(const char *name, const char *text) {
+    char *path = lg_xasprintf("%s/%s", folder, name);
+    bool ok = lg_kernels_read_text(path, text, strlen(text), &kernels, &diags);
+    lg_diags_print(&diags, stderr);
+    CU_ASSERT_TRUE_FATAL(ok);
+    free(path);
+}
+
+static void set_up(void) {
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    char *path = lg_xasprintf("%s/test.cu", folder);
+    FILE *file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs(relation_source, file);
+    fclose(file);
+    free(path);
+    read_manifest("nll.yaml", relation_nll_manifest);
+    read_manifest("ce.yaml", relation_ce_manifest);
+    device = lg_device_open(lg_driver_sim(), LG_DEFAULT_NVCC, folder, &diags);
+    lg_diags_print(&diags, stderr);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(device);
+}
+
+static void tear_down(void) {
+    lg_device_close(device);
+    lg_kernel_set_free(&kernels);
+    lg_diags_free(&diags);
+    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static const lg_kernel *find(const char *name) {
+    for (int64_t i = 0; i < kernels.n; i++) {
+        if (strcmp(kernels.items[i].name, name) == 0) {
+            return &kernels.items[i];
+        }
+    }
+    CU_FAIL_FATAL("no such kernel");
+    return NULL;
+}
+
+#define NLL(reduction, direction)                                                                  \
+    "title: t\nloss: {kind: nll_loss, reduction: " reduction ", direction: " direction "}\n"
+#define CE "title: t\nloss: {kind: cross_entropy, reduction: none, direction: forward}\n"
+#define ASCENDING "batch: {samples: 8, classes: 5, targets: {values: [0, 0, 1, 1, 2, 3, 4, 4]}}\n"
+#define FLAT "batch: {samples: 24, classes: 5}\n"
+#define SPATIAL "batch: {samples: 4, extent: [6], classes: 5}\n"
+#define VIEW "batch: {samples: 4, extent: [6], classes: 5, logits: {stride: [30, 1, 5]}}\n"
+#define ALL "run: {relations: [permute_rows, split_batch, double_batch]}\n"
+#define ONLY(relation) "run: {relations: [" relation "]}\n"
+
+typedef struct kernel_row {
+    const char *name;
+    const char *kernel;
+    const char *text;
+    lg_verdict verdict;
+    const char *relation; // that the reason must name; NULL: all are kept
+    lg_cause cause;
+} kernel_row;
+
+static const kernel_row rows[] = {
+    {"right", "test/right", NLL("none", "forward") FLAT ALL, LG_PASS, NULL, LG_CAUSE_NONE},
+    {"counts on ascending labels", "test/ascending", NLL("none", "forward") ASCENDING ALL,
+     LG_WRONG_RESULT, "permute_rows", LG_CAUSE_RACE},
+    {"divides by 16 at least", "test/sixteen", NLL("mean", "forward") FLAT ALL, LG_WRONG_RESULT,
+     "split_batch", LG_CAUSE_WRONG_NORMALISATION},
+    {"one block of rows", "test/one_block", NLL("sum", "forward") FLAT ALL, LG_WRONG_RESULT,
+     "double_batch", LG_CAUSE_INDEX_OVERFLOW},
+    {"a gradient of 32 rows", "test/short_gradient", NLL("sum", "both") FLAT ALL, LG_WRONG_RESULT,
+     "double_batch", LG_CAUSE_INDEX_OVERFLOW},
+    {"reads past the input", "test/past_input", NLL("none", "forward") FLAT ALL, LG_MEMORY_FAULT,
+     "double_batch", LG_CAUSE_INDEX_OVERFLOW},
+    {"classes outside, without a sample axis", "test/outer_classes",
+     NLL("none", "forward") SPATIAL ONLY("flatten_spatial"), LG_WRONG_RESULT, "flatten_spatial",
+     LG_CAUSE_STRIDES_IGNORED},
+    {"classes outside is right with extra dimensions", "test/outer_classes",
+     NLL("none", "forward") SPATIAL ALL, LG_PASS, NULL, LG_CAUSE_NONE},
+    {"a wrong fast path", "test/fast_path", NLL("none", "forward") VIEW ONLY("contiguous_copy"),
+     LG_WRONG_RESULT, "contiguous_copy", LG_CAUSE_STRIDES_IGNORED},
+    {"no maximum", "test/no_maximum", CE FLAT ONLY("shift_logits"), LG_WRONG_RESULT, "shift_logits",
+     LG_CAUSE_PRECISION},
+    {"with a maximum", "test/with_maximum",
+     CE FLAT "run: {relations: [permute_rows, split_batch, double_batch, shift_logits]}\n", LG_PASS,
+     NULL, LG_CAUSE_NONE},
+};
+
+// Runs and judges the case itself, which must pass, and then its relations.
+static void run_case(const kernel_row *row, const scene *s, const lg_relations *relations,
+                     const lg_case *what, lg_case_result *result, lg_arena *arena) {
+    lg_run_request request = {.kernel = what->kernel, .batch = &s->batch, .mode = LG_MODE_BLOCKING};
+    CU_ASSERT_TRUE_FATAL(lg_device_run(device, &request, &result->observation, &diags));
+    lg_judgement alone =
+        lg_judge(&s->batch, &s->reference, NULL, what->kernel, &result->observation, arena);
+    LG_CHECK_ROW(row->name, alone.verdict == LG_PASS);
+    result->verdict = alone.verdict;
+    bool ok =
+        lg_relations_check(device, relations, &s->batch, &s->reference, result, arena, &diags);
+    lg_diags_print(&diags, stderr);
+    LG_CHECK_ROW(row->name, ok);
+}
+
+static void test_kernels(void) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const kernel_row *row = &rows[i];
+        scene s;
+        lg_arena arena = {0};
+        lg_relations relations;
+        scene_begin(&s, row->text);
+        CU_ASSERT_TRUE_FATAL(lg_relations_make(&s.set.items[0], &s.batch, &relations));
+        lg_case what = {.scenario = &s.set.items[0], .kernel = find(row->kernel)};
+        lg_case_result result = {.what = &what};
+        LG_CHECK_ROW(row->name, !lg_relations_unsuitable(&relations, what.kernel, &arena));
+        run_case(row, &s, &relations, &what, &result, &arena);
+        LG_CHECK_ROW(row->name, result.verdict == row->verdict);
+        LG_CHECK_ROW(row->name, result.finding.cause == row->cause);
+        if (row->relation) {
+            LG_CHECK_ROW(row->name, result.reason && strstr(result.reason, row->relation));
+            LG_CHECK_ROW(row->name, result.finding.headline && !result.finding.certain);
+            LG_CHECK_ROW(row->name, result.attribution == LG_ATTRIBUTION_WRONG);
+        } else {
+            LG_CHECK_ROW(row->name, !result.reason);
+            LG_CHECK_ROW(row->name, result.attribution == LG_ATTRIBUTION_NONE);
+        }
+        if (result.verdict != row->verdict || result.finding.cause != row->cause) {
+            fprintf(stderr, "    %s, %s: %s\n", lg_verdict_name(result.verdict),
+                    lg_cause_name(result.finding.cause), result.reason ? result.reason : "-");
+        }
+        lg_case_result_free(&result);
+        lg_relations_free(&relations);
+        lg_arena_free(&arena);
+        scene_end(&s);
+    }
+}
+
+// A kernel that takes no N×C input cannot show that extra dimensions are samples.
+static void test_unsuitable(void) {
+    scene s;
+    lg_arena arena = {0};
+    lg_relations relations;
+    scene_begin(&s, NLL("none", "forward") SPATIAL ONLY("flatten_spatial"));
+    CU_ASSERT_TRUE_FATAL(lg_relations_make(&s.set.items[0], &s.batch, &relations));
+    lg_kernel narrow = *find("test/outer_classes");
+    CU_ASSERT_PTR_NULL(lg_relations_unsuitable(&relations, &narrow, &arena));
+    narrow.batched = false;
+    const char *why = lg_relations_unsuitable(&relations, &narrow, &arena);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(why);
+    CU_ASSERT_STRING_EQUAL(why, "relation flatten_spatial: it takes no N×C input");
+    lg_relations_free(&relations);
+    lg_arena_free(&arena);
+    scene_end(&s);
+}
+
+static void test_nothing_asked(void) {
+    scene s;
+    lg_relations relations;
+    scene_begin(&s, NLL("none", "forward") FLAT);
+    CU_ASSERT_TRUE(lg_relations_make(&s.set.items[0], &s.batch, &relations));
+    CU_ASSERT_EQUAL(relations.n, 0);
+    lg_relations_free(&relations);
+    scene_end(&s);
+}
+
+int main(void) {
+    static const lg_test tests[] = {
+        {"set up", set_up},
+        {"kernels that break a relation", test_kernels},
+        {"unsuitable kernels", test_unsuitable},
+        {"nothing asked", test_nothing_asked},
+        {"tear down", tear_down},
+    };
+    return lg_run_tests("relations", tests, sizeof tests / sizeof *tests);
+}
