@@ -11,6 +11,9 @@ static int complain(const char *text) {
 
 // A warning is worth saying, but the loss can be computed.
 static int status_of(const lg_diagnose_result *result) {
+    if (result->finding.cause == LG_CAUSE_NONE && result->n_rows == 0) {
+        return LG_EXIT_NOTHING_PROVEN;
+    }
     bool wrong = result->finding.cause != LG_CAUSE_NONE && !result->finding.warning;
     return wrong ? LG_EXIT_NOT_EXPECTED : LG_EXIT_OK;
 }

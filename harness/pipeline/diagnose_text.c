@@ -3,6 +3,7 @@
 #include "pipeline/diagnose.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void field(lg_str *out, const char *name) {
     lg_str_printf(out, "  %-9s ", name);
@@ -74,7 +75,8 @@ static void print_causes(const lg_finding *finding, lg_str *out) {
 static void print_advice(const lg_finding *finding, lg_str *out) {
     for (int i = 0; i < finding->n_named; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
-        if (h->advice) {
+        const char *last = i ? finding->hypotheses[i - 1].advice : NULL;
+        if (h->advice && (!last || strcmp(h->advice, last) != 0)) {
             field(out, i ? "or" : "try");
             lg_str_printf(out, "%s\n", h->advice);
         }
@@ -100,7 +102,9 @@ static void print_evidence(const lg_diagnose_result *result, lg_str *out) {
 
 void lg_diagnose_text(const lg_diagnose_result *result, lg_str *out) {
     const lg_finding *finding = &result->finding;
-    if (finding->cause == LG_CAUSE_NONE) {
+    if (finding->cause == LG_CAUSE_NONE && result->n_rows == 0) {
+        lg_str_add(out, "there is no row: nothing is proven\n");
+    } else if (finding->cause == LG_CAUSE_NONE) {
         lg_str_printf(out, "nothing wrong: %" PRId64 " rows\n", result->n_rows);
     } else {
         print_headline(finding, out);

@@ -62,6 +62,14 @@ out~ WARNING no_supervised_row — .*
 out*
 exit 0
 
+# No row proves nothing.
+file empty.csv
+| label
+run diagnose --targets empty.csv --head-width 3
+out there is no row: nothing is proven
+out*
+exit 3
+
 # Files that hold no column of numbers.
 file bad.csv
 | 1
