@@ -23,13 +23,14 @@ enum {
     LG_CARRY_SLOT = 4, // of every frame
     LG_MAX_WARPS = 32,
     LG_N_BARRIERS = 16,
-    LG_SIMT_DEPTH = 160,                 // see warp.c: divergence of 32 lanes needs less
-    LG_MAX_CALLS = 4096,                 // call depth
-    LG_MAX_LOCAL_BYTES = 512 * 1024,     // local memory of a thread
-    LG_MAX_ASSERT_LINES = 1024,          // then the launch stops at once
-    LG_MAX_LOG_BYTES = 8 * 1024 * 1024,  // of printf and assert lines
-    LG_MAX_STRING = 64 * 1024,           // bytes of a string that a kernel prints
-    LG_DEFAULT_SHARED_LIMIT = 48 * 1024, // bytes
+    LG_SIMT_DEPTH = 160,                       // see warp.c: divergence of 32 lanes needs less
+    LG_MAX_CALLS = 4096,                       // call depth
+    LG_MAX_LOCAL_BYTES = 512 * 1024,           // local memory of a thread
+    LG_MAX_ASSERT_LINES = 1024,                // then the launch stops at once
+    LG_BUDGET_AFTER_ASSERT = 50 * 1000 * 1000, // warp instructions
+    LG_MAX_LOG_BYTES = 8 * 1024 * 1024,        // of printf and assert lines
+    LG_MAX_STRING = 64 * 1024,                 // bytes of a string that a kernel prints
+    LG_DEFAULT_SHARED_LIMIT = 48 * 1024,       // bytes
     LG_MAX_SHARED_LIMIT = 227 * 1024,
     LG_MEMORY_POISON = 0x7f, // fills new memory: large and odd in every type
 };
@@ -162,7 +163,8 @@ struct lg_sim_module {
     int n_objects;  // pieces of static shared memory: module-level variables, functions' frames
     lg_code *codes; // by function index; n_insns 0 for extern ones
     uint32_t n_sites, site_capacity;
-    lg_alloc **sites; // the allocation each memory instruction used last, never NULL; malloc'd
+    unsigned site_checks; // of the launches that filled the sites: others must not trust them
+    lg_alloc **sites;     // the allocation each memory instruction used last, never NULL; malloc'd
     bool coverage;
 };
 
@@ -296,6 +298,7 @@ const lg_mem_table *lg_mem_table_best(void);
 bool lg_decode(lg_sim_module *module, int function, lg_diags *diags);
 // module.c: decodes what a launch of the function can reach and lays out its shared memory, once.
 bool lg_module_prepare(lg_sim_module *module, int function, lg_diags *diags);
+void lg_module_forget_sites(lg_sim_module *module);
 // coverage.c: counters for a decoded function.
 void lg_coverage_begin(lg_sim_module *module, lg_code *code);
 

@@ -140,6 +140,10 @@ static void find_conflict(lg_exec *x, const char *regs, const lg_insn *insn, uin
     }
 }
 
+static bool is_shared(const lg_exec *x, const lg_alloc *alloc) {
+    return alloc == &x->sim->shared || alloc == &x->sim->shared_flat;
+}
+
 static void check_lane(lg_exec *x, const lg_insn *insn, uint32_t lane, const target *to,
                        const char *value) {
     lg_mem_form form = lg_mem_form_of(insn);
@@ -149,7 +153,7 @@ static void check_lane(lg_exec *x, const lg_insn *insn, uint32_t lane, const tar
     if (!alloc) {
         return;
     }
-    if (alloc == &x->sim->shared || alloc == &x->sim->shared_flat) {
+    if (is_shared(x, alloc)) {
         if (x->checks & LG_SIM_CHECK_RACE) {
             bool same = write && memcmp(alloc->host + to->offset, value, bytes) == 0;
             lg_race_access(x, insn, (int)lane, to->offset, bytes,
@@ -204,16 +208,43 @@ static void load_lane(lg_exec *x, char *regs, const lg_insn *insn, uint32_t lane
     }
 }
 
-// What this instruction used is what it will most likely use next: the fast path looks there.
+// What this instruction used is what it will most likely use next: the fast path looks there. Memory
+// whose accesses a sanitizer must see is never remembered, so that they all come here.
 static void remember_site(lg_exec *x, const lg_insn *insn, uint32_t active, const target *targets) {
     lg_alloc *alloc = targets[__builtin_ctz(active)].alloc;
-    if (!alloc || x->checks) {
+    unsigned watched = alloc && is_shared(x, alloc) ? LG_SIM_CHECK_RACE : LG_SIM_CHECK_INIT;
+    if (!alloc || x->checks & watched) {
         return;
     }
     x->sites[insn->aux[1]] = alloc;
     if (is_store(insn)) {
         alloc->all_written = true; // stores of the fast path leave no trace
     }
+}
+
+// All lanes read one place, as they do what a block left for everybody: one check, one read.
+static bool load_uniform(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active,
+                         const target *targets) {
+    lg_mem_form form = lg_mem_form_of(insn);
+    const target *from = &targets[__builtin_ctz(active)];
+    for (uint32_t rest = active; rest; rest &= rest - 1) {
+        const target *other = &targets[__builtin_ctz(rest)];
+        if (other->alloc != from->alloc || other->offset != from->offset) {
+            return false;
+        }
+    }
+    if (x->checks) {
+        check_lane(x, insn, (uint32_t)__builtin_ctz(active), from, NULL);
+    }
+    for (uint32_t i = 0; i < form.vec; i++) {
+        uint64_t value = 0;
+        memcpy(&value, from->alloc->host + from->offset + i * form.bytes, form.bytes);
+        value = extend(value, form);
+        for (uint32_t rest = active; rest; rest &= rest - 1) {
+            put_reg(regs, insn->dst[i], form.reg_bytes, (uint32_t)__builtin_ctz(rest), value);
+        }
+    }
+    return true;
 }
 
 bool lg_access_slow(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active) {
@@ -224,16 +255,18 @@ bool lg_access_slow(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active
     }
     remember_site(x, insn, active, targets);
     const lg_alloc *first = targets[__builtin_ctz(active)].alloc;
-    if (write && x->checks & LG_SIM_CHECK_RACE &&
-        (first == &x->sim->shared || first == &x->sim->shared_flat)) {
+    if (write && x->checks & LG_SIM_CHECK_RACE && first && is_shared(x, first)) {
         find_conflict(x, regs, insn, active, targets);
+    }
+    if (!write && first && load_uniform(x, regs, insn, active, targets)) {
+        return true;
     }
     for (uint32_t lane = 0; lane < LG_LANES; lane++) {
         if (!(active >> lane & 1)) {
             continue;
         }
         if (write) {
-            if (targets[lane].alloc && !x->checks) {
+            if (targets[lane].alloc && !(x->checks & LG_SIM_CHECK_INIT)) {
                 targets[lane].alloc->all_written = true;
             }
             store_lane(x, regs, insn, lane, &targets[lane]);

@@ -89,6 +89,11 @@ static lg_stop run_rare(lg_exec *x, lg_warp *warp, char *regs, const lg_insn *in
                         uint32_t active) {
     bool ok = true;
     lg_stop stop = LG_STOP_NONE;
+    if ((insn->kind == LG_KIND_CALL || insn->kind == LG_KIND_CALL_INDIRECT) &&
+        turn_is_over(x, warp, insn, &stop)) {
+        warp->ip = insn; // comes back to the call
+        return stop;
+    }
     switch ((lg_kind)insn->kind) {
     case LG_KIND_CALL:
         ok = lg_call_enter(x, warp, insn, warp->frames[warp->depth].code->calls[insn->imm].function,

@@ -91,6 +91,10 @@ bool lg_assert_fail(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active
     }
     x->warp->live = 0;
     x->warp->mask = 0;
+    if (x->budget - x->n > LG_BUDGET_AFTER_ASSERT) { // the others may spin for what will not come
+        x->budget = x->n + LG_BUDGET_AFTER_ASSERT;
+        x->turn_end = x->turn_end < x->budget ? x->turn_end : x->budget;
+    }
     return true;
 }
 

@@ -83,6 +83,10 @@ static bool check_launch(lg_exec *x) {
     if (!ready) {
         return refuse(x, "it is not a kernel");
     }
+    if (x->module->site_checks != launch->checks) {
+        lg_module_forget_sites(x->module);
+        x->module->site_checks = launch->checks;
+    }
     x->sites = x->module->sites;
     if (launch->param_bytes != code->ptx->param_bytes) {
         return refuse(x, "%zu bytes of parameters, the kernel takes %llu", launch->param_bytes,
@@ -219,6 +223,16 @@ static bool run_block(lg_exec *x) {
     return true;
 }
 
+// Blocks without a loop never look at the budget themselves.
+static bool within_budget(lg_exec *x) {
+    if (x->n < x->budget) {
+        return true;
+    }
+    lg_raise(x, NULL, 0, LG_SIM_TIMEOUT, "timeout", "blocks left after %llu warp instructions",
+             (unsigned long long)x->n);
+    return false;
+}
+
 static bool prepare_memory(lg_exec *x, char **shared) {
     lg_sim *sim = x->sim;
     *shared = x->shared_bytes ? lg_buffer_alloc(x->shared_bytes) : NULL;
@@ -281,7 +295,7 @@ void lg_sim_launch_kernel(lg_sim *sim, lg_sim_module *module, int function,
             for (uint64_t i = 0; i < order.n && ok; i++) {
                 x.warp = NULL;
                 set_block(&x, &order, i);
-                ok = start_block(&x) && run_block(&x);
+                ok = start_block(&x) && run_block(&x) && within_budget(&x);
             }
         }
         release_memory(&x, shared);

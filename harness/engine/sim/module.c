@@ -91,6 +91,12 @@ static void grow_sites(lg_sim_module *module) {
     }
 }
 
+void lg_module_forget_sites(lg_sim_module *module) {
+    for (uint32_t i = 0; i < module->site_capacity; i++) {
+        module->sites[i] = &module->sim->nothing;
+    }
+}
+
 bool lg_module_prepare(lg_sim_module *module, int function, lg_diags *diags) {
     lg_code *code = &module->codes[function];
     const lg_ptx_module *ptx = module->ptx;

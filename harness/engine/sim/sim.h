@@ -3,6 +3,13 @@
 //
 // A device is one address space, as a CUDA context has. It is not locked: one thread at a time uses a
 // device; different devices are independent. Results do not depend on anything but the inputs.
+//
+// Where it is not a GPU: the lanes of a warp run in step and meet again at the immediate post-dominator
+// of a branch, so code that needs one lane of a warp to go on while another waits for it hangs, and the
+// budget ends it; a barrier that only a part of a warp reaches is an error; warps run one after the
+// other, from barrier to barrier, unless `schedule` seeds another order; atomics take effect in lane
+// order; clocks count warp instructions; there is one grid at a time. After an assert the warps that
+// did not fail run on to their end, as long as that takes less than 5·10^7 warp instructions.
 #ifndef LG_ENGINE_SIM_SIM_H
 #define LG_ENGINE_SIM_SIM_H
 

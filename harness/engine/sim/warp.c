@@ -174,6 +174,10 @@ static bool open_frame(lg_exec *x, lg_warp *warp, int depth, const lg_code *code
     if (!prepare_regs(x, frame, code) || !grow_local(x, warp, local_top)) {
         return false;
     }
+    if (local_top > local_base) {
+        memset(warp->local + local_base / 4 * LG_LANES, LG_MEMORY_POISON,
+               (local_top - local_base) * LG_LANES);
+    }
     warp->local_top = local_top;
     frame->local_base = local_base;
     frame->code = code;
@@ -207,9 +211,6 @@ bool lg_warp_start(lg_exec *x, lg_warp *warp) {
     warp->ip = x->code->insns;
     if (!open_frame(x, warp, 0, x->code)) {
         return false;
-    }
-    if (warp->local_top) {
-        memset(warp->local, LG_MEMORY_POISON, warp->local_top * LG_LANES);
     }
     warp->frames[0].mask = warp->live;
     return true;

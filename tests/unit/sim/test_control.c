@@ -183,6 +183,31 @@ static void test_hang_ends(void) {
     rig_close(&r);
 }
 
+// Neither branches back: a function that calls itself twice at each level, and a grid without end.
+static void test_hang_without_a_loop(void) {
+    rig r = rig_open(
+        PTX_HEADER
+        ".func f(.param .b32 a) { .reg .b32 %r<3>; .reg .pred %p<2>; ld.param.u32 %r1, [a];\n"
+        " setp.eq.u32 %p1, %r1, 0; @%p1 bra END; sub.u32 %r2, %r1, 1;\n"
+        " { .param .b32 b; st.param.b32 [b], %r2; call.uni f, (b); call.uni f, (b); }\n"
+        "END: ret; }\n"
+        ".entry k() { { .param .b32 b; st.param.b32 [b], 60; call.uni f, (b); } ret; }\n"
+        ".entry empty() { ret; }\n");
+    static const struct {
+        const char *name;
+        uint32_t grid;
+    } hangs[] = {{"k", 1}, {"empty", INT32_MAX}};
+    for (size_t i = 0; i < 2; i++) {
+        lg_sim_launch launch = rig_launch(hangs[i].grid, 1, NULL, 0);
+        launch.budget = 5000;
+        lg_sim_result result = rig_run(&r, hangs[i].name, &launch);
+        LG_CHECK_ROW(hangs[i].name, result.status == LG_SIM_TIMEOUT);
+        LG_CHECK_ROW(hangs[i].name, result.warp_instructions < 5100);
+        lg_sim_result_free(&result);
+    }
+    rig_close(&r);
+}
+
 static void test_trap_and_bad_index(void) {
     static const struct {
         const char *name, *body, *kind;
@@ -213,6 +238,7 @@ int main(void) {
         {"lanes meet again", test_lanes_meet_again},
         {"counts", test_counts},
         {"a hang ends", test_hang_ends},
+        {"a hang without a loop ends", test_hang_without_a_loop},
         {"trap and bad index", test_trap_and_bad_index},
     };
     return lg_run_tests("sim control", tests, sizeof tests / sizeof *tests);

@@ -77,8 +77,13 @@ static void test_races(void) {
             fprintf(stderr, "\n    %s", result.fault.text);
         }
         lg_sim_result_free(&result);
+        // Without the check nothing is said, and what it remembers does not blind the next one.
         launch.checks = 0;
-        rig_ok(&r, &launch); // without the check nothing is said
+        rig_ok(&r, &launch);
+        launch.checks = LG_SIM_CHECK_RACE;
+        result = rig_run(&r, "k", &launch);
+        LG_CHECK_ROW(races[i].name, result.has_fault == races[i].race);
+        lg_sim_result_free(&result);
         rig_close(&r);
     }
 }
@@ -133,6 +138,35 @@ static void test_uninitialised_reads(void) {
     }
 }
 
+// The same through launches that look for nothing or for races, on another buffer.
+static void test_uninitialised_reads_after_others(void) {
+    rig r = rig_kernel("", ".param .u64 p",
+                       "ld.param.u64 %rd1, [p];\n mov.u32 %r1, %tid.x;\n"
+                       "mad.wide.u32 %rd2, %r1, 4, %rd1;\n ld.global.u32 %r2, [%rd2];\n ret;");
+    uint64_t address = lg_sim_alloc(r.sim, 128);
+    static const struct {
+        const char *name;
+        unsigned checks;
+        bool found;
+    } launches[] = {
+        {"none", 0, false},
+        {"init", LG_SIM_CHECK_INIT, true},
+        {"race", LG_SIM_CHECK_RACE, false},
+        {"both", LG_SIM_CHECK_INIT | LG_SIM_CHECK_RACE, true},
+        {"race again", LG_SIM_CHECK_RACE, false},
+        {"init again", LG_SIM_CHECK_INIT, true},
+    };
+    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++) {
+        lg_sim_launch launch = rig_launch(1, 32, &address, 8);
+        launch.checks = launches[i].checks;
+        lg_sim_result result = rig_run(&r, "k", &launch);
+        LG_CHECK_ROW(launches[i].name, result.status == LG_SIM_OK);
+        LG_CHECK_ROW(launches[i].name, result.has_fault == launches[i].found);
+        lg_sim_result_free(&result);
+    }
+    rig_close(&r);
+}
+
 // An error of the same launch is told rather than the finding before it.
 static void test_error_wins(void) {
     rig r = rig_kernel("", ".param .u64 p",
@@ -170,6 +204,7 @@ int main(void) {
     static const lg_test tests[] = {
         {"races", test_races},
         {"uninitialised reads", test_uninitialised_reads},
+        {"uninitialised reads after other launches", test_uninitialised_reads_after_others},
         {"an error wins", test_error_wins},
         {"unchecked writes are believed", test_unchecked_writes_are_believed},
     };
