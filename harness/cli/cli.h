@@ -42,8 +42,11 @@ typedef struct lg_cli {
     bool has_seed;
     uint64_t seed;
     int jobs; // 0: not given
-    const char *out, *root, *nvcc, *cache, *device, *only_case, *dtype, *target;
+    const char *out, *root, *nvcc, *cache, *device, *only_case, *dtype, *target, *scenario;
     bool verbose, schema, reference_page;
+    const char *targets, *logits, *weight; // diagnose; its counts are 0 when they are not given
+    int64_t head_width, classes, ignore_index;
+    bool has_ignore_index;
 } lg_cli;
 
 // Parses the words after the verb; argv[0] is what usage messages call the program ("lossgate
@@ -57,7 +60,14 @@ int lg_verb_list(const lg_cli *cli);
 int lg_verb_check(const lg_cli *cli);
 int lg_verb_reference(const lg_cli *cli);
 int lg_verb_asm(const lg_cli *cli);
+int lg_verb_diagnose(const lg_cli *cli);
+int lg_verb_explain(const lg_cli *cli);
 int lg_verb_replay(const lg_cli *cli);
+int lg_verb_shrink(const lg_cli *cli);
+int lg_verb_guards(const lg_cli *cli);
+
+// `lossgate run` with one observer more (NULL: none).
+int lg_run_observed(const lg_cli *cli, const lg_observer *more);
 
 // The scenario files a command line means, read.
 typedef struct lg_scenarios {
@@ -90,8 +100,7 @@ char *lg_cli_cache(const lg_cli *cli); // malloc'd
 lg_observer lg_progress_open(void);
 void lg_progress_close(lg_observer *observer);
 
-// Writes DIR/cases/<id>/ for each case that was not as expected: scenario.yaml, finding.txt,
-// device.log.
+// Writes a bundle (cli/bundle.h) to DIR/cases/<id>/ for each case that was not as expected.
 lg_observer lg_evidence_open(const char *dir, lg_diags *diags);
 void lg_evidence_close(lg_observer *observer);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/bundle.h"
 #include "cli/cli.h"
 
-#include "model/scenario_read.h"
-#include "report/report.h"
 #include "support/alloc.h"
 
 #include <dirent.h>
@@ -14,9 +13,6 @@
 
 // A run that fails everywhere must not fill the disk with bundles; cases.jsonl has every case.
 enum { MAX_BUNDLES = 1000, ID_LENGTH = 16 };
-
-static const char *const bundle_files[] = {"scenario.yaml", "finding.txt", "device.log"};
-enum { N_BUNDLE_FILES = sizeof(bundle_files) / sizeof(bundle_files[0]) };
 
 typedef struct evidence {
     char *folder; // DIR/cases
@@ -49,17 +45,6 @@ bool lg_make_folder(const char *path, lg_diags *diags) {
     return ok;
 }
 
-static void remove_bundle(const char *folder, const char *id) {
-    for (int i = 0; i < N_BUNDLE_FILES; i++) {
-        char *path = lg_xasprintf("%s/%s/%s", folder, id, bundle_files[i]);
-        unlink(path);
-        free(path);
-    }
-    char *path = lg_xasprintf("%s/%s", folder, id);
-    rmdir(path);
-    free(path);
-}
-
 // Bundles of an earlier run would be taken for this one's. Only what a run writes is removed.
 static void remove_old(const char *folder) {
     DIR *dir = opendir(folder);
@@ -69,38 +54,13 @@ static void remove_old(const char *folder) {
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         if (strspn(entry->d_name, "0123456789abcdef") == ID_LENGTH &&
             entry->d_name[ID_LENGTH] == '\0') {
-            remove_bundle(folder, entry->d_name);
+            char *bundle = lg_xasprintf("%s/%s", folder, entry->d_name);
+            lg_bundle_remove(bundle);
+            free(bundle);
         }
     }
     closedir(dir);
     rmdir(folder);
-}
-
-static FILE *open_file(evidence *e, const char *id, const char *name) {
-    char *path = lg_xasprintf("%s/%s/%s", e->folder, id, name);
-    FILE *file = fopen(path, "w");
-    if (!file) {
-        lg_error(e->diags, (lg_loc){.file = path}, "cannot write: %s", strerror(errno));
-    }
-    free(path);
-    return file;
-}
-
-static void close_file(evidence *e, const char *id, const char *name, FILE *file) {
-    bool bad = ferror(file) != 0;
-    if (fclose(file) != 0 || bad) {
-        char *path = lg_xasprintf("%s/%s/%s", e->folder, id, name);
-        lg_error(e->diags, (lg_loc){.file = path}, "cannot write: %s", strerror(errno));
-        free(path);
-    }
-}
-
-static void write_text(evidence *e, const char *id, const char *name, const char *text) {
-    FILE *file = open_file(e, id, name);
-    if (file) {
-        fputs(text, file);
-        close_file(e, id, name, file);
-    }
 }
 
 static void add_case(void *context, const lg_case_result *result) {
@@ -109,25 +69,9 @@ static void add_case(void *context, const lg_case_result *result) {
         return;
     }
     e->n++;
-    const char *id = result->what->id;
-    char *folder = lg_xasprintf("%s/%s", e->folder, id);
-    bool made = lg_make_folder(folder, e->diags);
+    char *folder = lg_xasprintf("%s/%s", e->folder, result->what->id);
+    lg_bundle_write(folder, result, e->diags);
     free(folder);
-    if (!made) {
-        return;
-    }
-    lg_str scenario = {0};
-    lg_scenario_write(result->what->scenario, &scenario);
-    write_text(e, id, "scenario.yaml", lg_str_text(&scenario));
-    lg_str_free(&scenario);
-    FILE *file = open_file(e, id, "finding.txt");
-    if (file) {
-        lg_finding_text(result, file, false);
-        close_file(e, id, "finding.txt", file);
-    }
-    if (result->observation.log && *result->observation.log) {
-        write_text(e, id, "device.log", result->observation.log);
-    }
 }
 
 lg_observer lg_evidence_open(const char *dir, lg_diags *diags) {

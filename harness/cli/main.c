@@ -23,7 +23,11 @@ typedef struct verb {
 #define lg_verb_function_CHECK lg_verb_check
 #define lg_verb_function_REFERENCE lg_verb_reference
 #define lg_verb_function_ASM lg_verb_asm
+#define lg_verb_function_EXPLAIN lg_verb_explain
+#define lg_verb_function_DIAGNOSE lg_verb_diagnose
 #define lg_verb_function_REPLAY lg_verb_replay
+#define lg_verb_function_SHRINK lg_verb_shrink
+#define lg_verb_function_GUARDS lg_verb_guards
 
 static const verb verbs[] = {
 #define LG_VERB(id, name, arguments, help, more)                                                   \

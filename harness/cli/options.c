@@ -64,6 +64,13 @@ static void parse_jobs(lg_cli *cli, const char *text, const struct argp_state *s
     cli->jobs = (int)jobs;
 }
 
+static void parse_count(int64_t *count, const char *option, const char *text,
+                        const struct argp_state *state) {
+    if (!lg_parse_i64(text, count) || *count < 1) {
+        argp_error(state, "%s takes a number from 1 on, not '%s'", option, text);
+    }
+}
+
 static void take_option(lg_cli *cli, enum option_id id, char *text,
                         const struct argp_state *state) {
     switch (id) {
@@ -74,6 +81,7 @@ static void take_option(lg_cli *cli, enum option_id id, char *text,
         lg_str_list_add(&cli->mode_globs, text);
         break;
     case OPTION_SEED:
+    case OPTION_SEED_GUARDS:
         cli->has_seed = true;
         if (!lg_parse_u64(text, &cli->seed)) {
             argp_error(state, "--seed takes a number from 0 to 2^64-1, not '%s'", text);
@@ -83,6 +91,8 @@ static void take_option(lg_cli *cli, enum option_id id, char *text,
         parse_jobs(cli, text, state);
         break;
     case OPTION_OUT:
+    case OPTION_OUT_FILE:
+    case OPTION_OUT_GUARDS:
         cli->out = text;
         break;
     case OPTION_KERNELS:
@@ -114,6 +124,30 @@ static void take_option(lg_cli *cli, enum option_id id, char *text,
         break;
     case OPTION_TARGET:
         cli->target = text;
+        break;
+    case OPTION_SCENARIO:
+        cli->scenario = text;
+        break;
+    case OPTION_TARGETS:
+        cli->targets = text;
+        break;
+    case OPTION_LOGITS:
+        cli->logits = text;
+        break;
+    case OPTION_HEAD_WIDTH:
+        parse_count(&cli->head_width, "--head-width", text, state);
+        break;
+    case OPTION_CLASSES:
+        parse_count(&cli->classes, "--classes", text, state);
+        break;
+    case OPTION_IGNORE_INDEX:
+        cli->has_ignore_index = true;
+        if (!lg_parse_i64(text, &cli->ignore_index)) {
+            argp_error(state, "--ignore-index takes a 64-bit integer, not '%s'", text);
+        }
+        break;
+    case OPTION_WEIGHT:
+        cli->weight = text;
         break;
     case OPTION_SCHEMA:
         cli->schema = true;

@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { N_OBSERVERS = 5 };
+enum { N_OBSERVERS = 6 }; // with one of the caller
 
 typedef struct outputs {
     lg_observer text, jsonl, junit, evidence, progress;
@@ -105,10 +105,11 @@ static char *repro_prefix(const lg_cli *cli, const lg_scenarios *scenarios) {
 }
 
 static int run_session(const lg_cli *cli, const lg_driver *driver, const lg_scenarios *scenarios,
-                       const lg_kernel_set *kernels, outputs *out, lg_run_summary *summary,
-                       lg_diags *diags) {
-    lg_observer observers[N_OBSERVERS] = {out->progress, out->jsonl, out->junit, out->evidence,
-                                          out->text};
+                       const lg_kernel_set *kernels, const lg_observer *more, outputs *out,
+                       lg_run_summary *summary, lg_diags *diags) {
+    lg_observer observers[N_OBSERVERS] = {out->progress, out->jsonl,
+                                          out->junit,    out->evidence,
+                                          out->text,     more ? *more : (lg_observer){0}};
     long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
     char *prefix = repro_prefix(cli, scenarios);
     char *cache = lg_cli_cache(cli);
@@ -163,6 +164,10 @@ static void explain_empty(const lg_cli *cli, const lg_kernel_set *kernels) {
 }
 
 int lg_verb_run(const lg_cli *cli) {
+    return lg_run_observed(cli, NULL);
+}
+
+int lg_run_observed(const lg_cli *cli, const lg_observer *more) {
     lg_diags diags = {0};
     lg_scenarios scenarios;
     lg_kernel_set kernels;
@@ -174,7 +179,7 @@ int lg_verb_run(const lg_cli *cli) {
     if (ok && driver) {
         outputs out;
         if (open_outputs(cli, &out, &diags)) {
-            status = run_session(cli, driver, &scenarios, &kernels, &out, &summary, &diags);
+            status = run_session(cli, driver, &scenarios, &kernels, more, &out, &summary, &diags);
         }
         close_outputs(&out);
         fflush(stdout);

@@ -138,7 +138,7 @@ static bool add_faulty(lg_guard guard, const side *s, const side *clean, lg_guar
     if (!report.signalled && !fate_after(guard, s, clean, &after)) {
         return false;
     }
-    tally->repaired += !report.signalled && after == FATE_RIGHT;
+    tally->right += !report.signalled && after == FATE_RIGHT;
     tally->silent += !report.signalled && after == FATE_SILENT;
     tally->left += !report.signalled && after == FATE_LEFT;
     return true;
@@ -226,7 +226,7 @@ lg_guard_tally lg_guard_sum(const lg_guard_score *score, bool label_faults) {
             sum.rows_exact += t->rows_exact;
             sum.cause_right += t->cause_right;
             sum.cause_wrong += t->cause_wrong;
-            sum.repaired += t->repaired;
+            sum.right += t->right;
             sum.silent += t->silent;
             sum.left += t->left;
         }

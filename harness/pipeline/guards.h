@@ -72,9 +72,9 @@ typedef struct lg_guard_tally { // of batches with a fault
     int64_t cause_right; // and named the injected cause
     int64_t cause_wrong; // and named another one
     // It did not signal:
-    int64_t repaired; // the loss is that of the clean batch
-    int64_t silent;   // every row is valid, and the loss is a number, but not the right one
-    int64_t left;     // rows that the loss cannot take are left to the call or the kernel
+    int64_t right;  // the loss is that of the clean batch: repaired, or the fault did no harm
+    int64_t silent; // every row is valid, and the loss is a number, but not the right one
+    int64_t left;   // rows that the loss cannot take are left to the call or the kernel
 } lg_guard_tally;
 
 typedef struct lg_guard_clean { // of batches without a fault

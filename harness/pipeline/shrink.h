@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smallest batch that shows what a case shows: the same verdict, signalled in the same way,
-// with the same cause among those the finding names.
+// with the same cause before all others. A small batch may leave more causes possible beside it.
 //
 // The scenario's batch becomes a list of literal values without faults, from which rows, extra
 // dimensions, classes, options and digits are taken away by delta debugging (Zeller and
 // Hildebrandt, "Simplifying and isolating failure-inducing input") as long as the case stays what
 // it was. A fault that cannot be written as values (labels that were cut on their way to the
 // device), or a batch of too many elements, stays generated and is made smaller through its sizes.
-// So is a batch whose rows show nothing apart: then the result says that it was shrunk by size.
+// Rows that show nothing apart are cut by their number; then the result says that it was shrunk by
+// size.
 //
 // Deterministic: the same scenario, kernel and mode give the same result after the same runs.
 #ifndef LG_PIPELINE_SHRINK_H

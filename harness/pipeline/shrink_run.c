@@ -56,14 +56,6 @@ bool lg_shrink_look(lg_shrinker *s, const lg_scenario *scenario, lg_shrink_seen 
     return ran;
 }
 
-static bool names(const lg_shrink_seen *seen, lg_cause cause) {
-    bool found = seen->cause == cause;
-    for (int i = 0; i < seen->n_named; i++) {
-        found = found || seen->named[i] == cause;
-    }
-    return found;
-}
-
 static bool same_text(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -78,7 +70,7 @@ bool lg_shrink_try_scenario(lg_shrinker *s, const lg_scenario *candidate) {
         return false;
     }
     const lg_shrink_seen *wanted = &s->wanted;
-    bool same = seen.verdict == wanted->verdict && names(&seen, wanted->cause) &&
+    bool same = seen.verdict == wanted->verdict && seen.cause == wanted->cause &&
                 same_text(seen.detected_by, wanted->detected_by) &&
                 (seen.n_rows > 0) == (wanted->n_rows > 0);
     if (same) {
