@@ -27,6 +27,10 @@ bool lg_decode_refuse(lg_decoder *d, const lg_ptx_insn *insn, const char *why);
 
 // Appends to a list in the arena, unless it is the last entry already.
 void lg_decode_note(int **list, int *n, int *capacity, int value, lg_arena *arena);
+static inline uint32_t lg_align_64(uint32_t at) {
+    return (at + 63) & ~63u;
+}
+
 uint8_t lg_reg_bytes(lg_ptx_type type); // of a slot's element: 2, 4, 8; 0 predicate; 255 none
 uint32_t lg_decode_fill(lg_decoder *d, lg_fill_what what, uint8_t bytes, uint64_t value);
 // Slot that holds the address of a variable (8 or 4 bytes an element) in its own space.

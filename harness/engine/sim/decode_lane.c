@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instructions that only move values between registers: the lane functions know them.
+#include "engine/sim/decode.h"
+
+static bool is_clock(lg_ptx_sreg sreg) {
+    return sreg == LG_SREG_CLOCK || sreg == LG_SREG_CLOCK_HI || sreg == LG_SREG_CLOCK64 ||
+           sreg == LG_SREG_GLOBALTIMER;
+}
+
+static bool decode_destinations(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out,
+                                lg_lane_form *form) {
+    const lg_ptx_operand *operand = &insn->operands[0];
+    bool many = operand->kind == LG_OPERAND_PAIR || operand->kind == LG_OPERAND_VECTOR;
+    const lg_ptx_operand *elements = many ? operand->elements : operand;
+    form->n_dst = many ? operand->n_elements : 1;
+    if (form->n_dst > LG_MAX_DST) {
+        return lg_decode_refuse(d, insn, "too many destinations");
+    }
+    uint32_t whole = insn->n_types ? lg_ptx_type_bytes(insn->types[0]) : 0;
+    for (int i = 0; i < form->n_dst; i++) {
+        if (elements[i].kind == LG_OPERAND_SINK) {
+            bool pair = operand->kind == LG_OPERAND_PAIR && (i == 1 || insn->op == LG_OP_SETP);
+            form->dst_bytes[i] = pair ? 0 : (uint8_t)(whole / (unsigned)(pair ? 1 : form->n_dst));
+            continue;
+        }
+        if (elements[i].kind != LG_OPERAND_REG) {
+            return lg_decode_refuse(d, insn, "a destination that is not a register");
+        }
+        form->dst_bytes[i] = lg_reg_bytes(d->ptx->regs[elements[i].reg].type);
+        if (form->dst_bytes[i] > 8) {
+            return lg_decode_refuse(d, insn, "a register of a type without arithmetic");
+        }
+        out->dst[i] = d->reg_slots[elements[i].reg];
+    }
+    return true;
+}
+
+static bool decode_sources(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out,
+                           lg_lane_form *form) {
+    for (int i = 1; i < insn->n_operands; i++) {
+        const lg_ptx_operand *operand = &insn->operands[i];
+        bool many = operand->kind == LG_OPERAND_VECTOR;
+        int n = many ? operand->n_elements : 1;
+        for (int k = 0; k < n; k++) {
+            int index = form->n_src++;
+            if (index >= LG_MAX_SRC) {
+                return lg_decode_refuse(d, insn, "too many sources");
+            }
+            uint8_t *bytes = &form->src_bytes[index];
+            *bytes = (uint8_t)lg_lane_immediate_bytes(insn, index);
+            if (!lg_decode_source(d, insn, many ? &operand->elements[k] : operand, index, out,
+                                  bytes)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool lg_decode_lane(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
+    lg_lane_form form = {.insn = insn};
+    if (insn->n_operands < 1 || !decode_destinations(d, insn, out, &form)) {
+        return insn->n_operands < 1 ? lg_decode_refuse(d, insn, NULL) : false;
+    }
+    if (insn->op == LG_OP_MOV && insn->n_operands == 2 &&
+        insn->operands[1].kind == LG_OPERAND_SREG && is_clock(insn->operands[1].sreg)) {
+        out->kind = LG_KIND_CLOCK;
+        out->aux[0] = form.dst_bytes[0];
+        out->aux[1] = insn->operands[1].sreg;
+        return true;
+    }
+    if (!decode_sources(d, insn, out, &form)) {
+        return false;
+    }
+    out->cc = LG_CARRY_SLOT;
+    out->lane = d->lanes->select(&form);
+    return out->lane ? true : lg_decode_refuse(d, insn, NULL);
+}
