@@ -140,6 +140,7 @@ static void test_shipped_files_round_trip(void) {
     check_folder(LG_SOURCE_DIR "/scenarios/smoke/*.yaml");
     check_folder(LG_SOURCE_DIR "/scenarios/faults/*.yaml");
     check_folder(LG_SOURCE_DIR "/scenarios/metamorphic/*.yaml");
+    check_folder(LG_SOURCE_DIR "/scenarios/pairwise/*.yaml");
 }
 
 static void test_rare_keys_round_trip(void) {
