@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes one self-contained HTML page from the cases.jsonl of a run.
 
-    reports/html.py out/cases.jsonl [-o out/report.html]
+    reports/html.py out/cases.jsonl [--guards out/guards.json] [-o out/report.html]
 
 It only shows what the run decided: the matrix scenario x kernel x mode, and for each case its finding,
 the histogram of its labels and the line that replays it. Every text is escaped; nothing is loaded from
@@ -58,6 +58,18 @@ class="{{ cell.class }}" href="#{{ cell.anchor }}" title="{{ cell.title }}">{{ c
 </table></div>
 {% endfor %}
 
+{% if guards %}
+<h2>Checks in front of the loss</h2>
+<p>{{ guards.n_faulty }} batches with a fault, {{ guards.n_clean }} without, each handed to every check.
+Detected, silent and left are shares of the {{ guards.n_label }} batches with a fault in their labels; silent:
+the check let it through and the loss is a plausible wrong number; left: labels that the loss cannot take go on
+to the kernel. Alarms, changed and broken are shares of the clean batches.</p>
+<div class="scroll"><table>
+<tr><th>check</th>{% for name in guards.columns %}<th>{{ name }}</th>{% endfor %}</tr>
+{% for row in guards.rows %}<tr><td><code>{{ row.name }}</code><br><span class="dim">{{ row.help }}</span></td>
+{% for cell in row.cells %}<td class="cell {{ cell.class }}">{{ cell.text }}</td>{% endfor %}</tr>
+{% endfor %}</table></div>
+{% endif %}
 <h2>Cases</h2>
 {% for case in cases %}
 <details id="c-{{ case.id }}"{{ ' open' if case.open }}>
@@ -104,6 +116,39 @@ def read_cases(path):
             raise InputError(f"{path}:{number}: no key {', '.join(missing)}")
         cases.append(case)
     return cases, notes
+
+
+def share(part, whole, bad=False):
+    text = f"{100 * part / whole:.1f} %" if whole else "-"
+    return {"text": text, "class": "bad" if bad and part else ""}
+
+
+def make_guards(data):
+    """The table of guards.json."""
+    rows = []
+    for guard in data["guards"]:
+        labels, clean = guard["label_faults"], guard["clean"]
+        times = guard["times_reading"]
+        rows.append({"name": guard["name"], "help": guard["help"], "cells": [
+            share(labels["detected"], labels["n"]), share(labels["rows_exact"], labels["n"]),
+            share(labels["cause_right"], labels["n"]), share(labels["cause_wrong"], labels["n"], True),
+            share(labels["right"], labels["n"]), share(labels["silent"], labels["n"], True),
+            share(labels["left"], labels["n"]), share(clean["false_alarms"], clean["n"], True),
+            share(clean["silent"], clean["n"], True), share(clean["broken"], clean["n"], True),
+            {"text": "-" if times is None else f"{times:.1f} x", "class": ""}]})
+    return {"n_faulty": data["n_faulty"], "n_clean": data["n_clean"], "rows": rows,
+            "n_label": data["guards"][0]["label_faults"]["n"],
+            "columns": ["detected", "exact rows", "right cause", "wrong cause", "right loss", "silent", "left",
+                        "alarms", "changed", "broken", "reading"]}
+
+
+def read_guards(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        return make_guards(json.loads(text))
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise InputError(f"{path}: not the guards.json of lossgate guards") from error
 
 
 def css_class(case):
@@ -205,7 +250,7 @@ def make_fields(case):
     return [(name, value) for name, value in fields if value not in (None, "", "nan")]
 
 
-def make_page(cases):
+def make_page(cases, guards=None):
     verdicts = defaultdict(int)
     for case in cases:
         verdicts[case["verdict"]] += 1
@@ -224,7 +269,7 @@ def make_page(cases):
     environment = jinja2.Environment(autoescape=True, trim_blocks=False,
                                      undefined=jinja2.StrictUndefined)
     return environment.from_string(TEMPLATE).render(
-        counts=counts, verdicts=dict(sorted(verdicts.items())), cases=shown,
+        guards=guards, counts=counts, verdicts=dict(sorted(verdicts.items())), cases=shown,
         blocks=[make_block(some) for some in families.values()],
         devices=sorted({str(c["device"]) for c in cases if c.get("device")}))
 
@@ -234,10 +279,11 @@ def main(arguments):
     parser.add_argument("cases", help="the cases.jsonl of a run")
     parser.add_argument("-o", "--output", default="out/report.html",
                         help="the page to write (default: %(default)s)")
+    parser.add_argument("--guards", help="the guards.json of lossgate guards, for a section of its own")
     options = parser.parse_args(arguments)
     try:
         cases, notes = read_cases(options.cases)
-        page = make_page(cases)
+        page = make_page(cases, read_guards(options.guards) if options.guards else None)
         with open(options.output, "w", encoding="utf-8") as file:
             file.write(page)
     except (OSError, InputError) as error:

@@ -92,7 +92,7 @@ static bool read_bundle(const char *folder, record *out, lg_diags *diags) {
     return ok;
 }
 
-// Where the case may be: a bundle, and a line of cases.jsonl. out/cases/ID → the bundle itself and
+// Where the case may be: a bundle, and a line of cases.jsonl. A folder → the bundle itself and
 // the file out/cases.jsonl; a plain id → DIR/cases/ID and DIR/cases.jsonl of --out.
 typedef struct place {
     char *bundle, *jsonl, *id;
@@ -107,9 +107,11 @@ static place locate(const lg_cli *cli, const char *argument) {
     place p;
     char *slash = strrchr(copy, '/');
     p.id = lg_xstrdup(slash ? slash + 1 : copy);
-    if (slash) {
+    if (slash || lg_bundle_exists(copy)) {
         p.bundle = lg_xstrdup(copy);
-        *slash = '\0';
+        if (slash) {
+            *slash = '\0';
+        }
         p.jsonl = lg_xasprintf("%s.jsonl", copy); // DIR/cases → DIR/cases.jsonl
     } else {
         const char *folder = cli->out && *cli->out ? cli->out : "out";

@@ -148,6 +148,21 @@ static bool drop_extents(lg_shrinker *s) {
     return lg_shrink_try_batch(s, &flat);
 }
 
+// A target of another length than the input's keeps being one, but a short one.
+static bool cut_unmatched_target(lg_shrinker *s) {
+    const lg_batch *batch = &s->batch;
+    for (int64_t n = 2; n <= 3; n++) {
+        bool matched = batch->target.rank == 0 || batch->input.rank == 0 ||
+                       batch->target.shape[0] == batch->input.shape[0];
+        lg_batch candidate;
+        if (!matched && n < batch->target.shape[0] && n != batch->input.shape[0] &&
+            lg_shrink_cut_target(batch, n, &candidate) && lg_shrink_try_batch(s, &candidate)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool lg_shrink_axes(lg_shrinker *s) {
     bool smaller = false;
     s->by_size = false;
@@ -162,6 +177,7 @@ bool lg_shrink_axes(lg_shrinker *s) {
         smaller = (axis_size(s, axis) > 1 && try_named_rows(s, axis)) || smaller;
         smaller = debug_axis(s, axis) || smaller;
     }
+    smaller = cut_unmatched_target(s) || smaller;
     return drop_extents(s) || smaller;
 }
 

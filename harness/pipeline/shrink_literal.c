@@ -2,6 +2,8 @@
 // Batches as values, and parts of batches.
 #include "pipeline/shrink_parts.h"
 
+#include "support/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +188,23 @@ bool lg_shrink_take(const lg_batch *batch, int axis, const int64_t *keep, int64_
     return ok;
 }
 
+bool lg_shrink_cut_target(const lg_batch *batch, int64_t n, lg_batch *out) {
+    if (batch->target.rank == 0 || n > batch->target.shape[0] ||
+        !lg_shrink_copy_batch(batch, out)) {
+        return false;
+    }
+    int64_t *first = lg_xmalloc((size_t)(n + 1) * sizeof(*first));
+    for (int64_t i = 0; i < n; i++) {
+        first[i] = i;
+    }
+    bool ok = take(&out->target, 0, first, n);
+    free(first);
+    if (!ok) {
+        lg_batch_free(out);
+    }
+    return ok;
+}
+
 static int64_t moved_label(int64_t label, int64_t width, const int64_t *keep, int64_t n,
                            bool shift) {
     if (label < 0) {
@@ -245,11 +264,11 @@ bool lg_shrink_take_classes(const lg_batch *batch, const int64_t *keep, int64_t 
             ok = take(&out->weight, 0, keep, n);
         } else if (length > dropped) {
             // A wrong length stays as wrong as it was.
-            int64_t *first = malloc((size_t)length * sizeof(*first));
-            for (int64_t i = 0; first && i < length - dropped; i++) {
+            int64_t *first = lg_xmalloc((size_t)length * sizeof(*first));
+            for (int64_t i = 0; i < length - dropped; i++) {
                 first[i] = i;
             }
-            ok = first && take(&out->weight, 0, first, length - dropped);
+            ok = take(&out->weight, 0, first, length - dropped);
             free(first);
         }
     }

@@ -42,6 +42,8 @@ bool lg_shrink_take(const lg_batch *batch, int axis, const int64_t *keep, int64_
 // distance from it with `shift`, else its value. Every class that a label has must be kept.
 bool lg_shrink_take_classes(const lg_batch *batch, const int64_t *keep, int64_t n, bool shift,
                             lg_batch *out);
+// The first `n` of the target alone: of one whose shape does not fit the input.
+bool lg_shrink_cut_target(const lg_batch *batch, int64_t n, lg_batch *out);
 int lg_shrink_class_axis(const lg_batch *batch); // of the input; -1: it has none
 
 // The stages; each returns whether anything became smaller.

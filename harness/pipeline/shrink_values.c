@@ -213,7 +213,22 @@ static bool try_label(lg_shrinker *s, int64_t at, int64_t label) {
     return lg_shrink_try_batch(s, &candidate);
 }
 
-// A label in range becomes 0, one outside comes as near as the finding allows.
+static bool labels_to_zero(lg_batch *batch) {
+    int64_t width = lg_batch_head_width(batch);
+    bool changed = false;
+    int64_t n = lg_tensor_numel(&batch->target);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t label = lg_tensor_get_i64(&batch->target, i);
+        if (label > 0 && label < width && label != batch->loss.ignore_index) {
+            lg_tensor_set_i64(&batch->target, i, 0);
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+// A label in range becomes 0 (all of them at once where that goes), one outside comes as near as
+// the finding allows.
 static bool simplify_labels(lg_shrinker *s) {
     enum { MAX_LABELS = 32 };
     const lg_batch *batch = &s->batch;
@@ -223,7 +238,7 @@ static bool simplify_labels(lg_shrinker *s) {
     }
     int64_t n = lg_tensor_numel(&batch->target);
     int64_t width = lg_batch_head_width(batch);
-    bool smaller = false;
+    bool smaller = try_change(s, labels_to_zero);
     for (int64_t i = 0; i < n && i < MAX_LABELS; i++) {
         int64_t label = lg_tensor_get_i64(&s->batch.target, i);
         if (label == s->batch.loss.ignore_index || label == 0 || label == -1 || label == width) {

@@ -21,6 +21,8 @@ save --case ([0-9a-f]{16})
 exit 1
 # The case leaves a bundle from which it can be told and run again.
 shell ls out/cases/{saved}
+out batch.npz
+out case.json
 out finding.txt
 out scenario.yaml
 shell grep differs out/cases/{saved}/finding.txt
@@ -29,8 +31,9 @@ run check out/cases/{saved}/scenario.yaml
 out 1 scenarios (1 points), 0 manifests (0 kernels): 0 errors
 run replay out/cases/{saved}
 out*
+has out/cases/{saved}: the batch is the recorded one, bit for bit
 has expected cause one_based_labels
-exit 1
+has reproduced: detected, wrong_head_width
 # A run that goes well takes old bundles away.
 edit s.yaml cause: one_based_labels => cause: wrong_head_width
 run run --kernel nll_loss/reduce/nan --mode blocking s.yaml

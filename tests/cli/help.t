@@ -4,11 +4,15 @@ out Injects faults into batches, runs loss kernels on them, and says for each ru
 out fault was detected, attributed, and kept from corrupting the loss.
 out 
 out   run [PATH...]          Run scenarios on the device and say what was detected, attributed and corrupted.
-out   list WHAT [PATH...]    List scenarios, kernels, modes, faults, causes, policies or verdicts.
+out   list WHAT [PATH...]    List scenarios, reports, kernels, modes, faults, causes, policies or verdicts.
 out   check [PATH...]        Check scenario files and kernel manifests and report all their errors.
 out   reference SCENARIO     Print the double-precision reference of a scenario as JSON, one object a matrix point.
 out   asm KERNEL             Show the code of a kernel as the engine decodes it, with source lines.
-out   replay CASE            Run a case of an earlier run again.
+out   explain [LOG]          Say what the errors in a training log mean and what to do next.
+out   diagnose               Find what is wrong with the labels in an array file, and which rows.
+out   replay CASE            Run a case of an earlier run again and compare what is seen.
+out   shrink SCENARIO        Write the smallest batch that shows what a case of the scenario shows.
+out   guards [PATH...]       Measure how well the checks work that people put in front of a loss.
 out   version                Print the version.
 out 
 out lossgate VERB --help describes a verb and its options.
@@ -27,12 +31,13 @@ err Try 'lossgate --help'.
 exit 2
 
 # Every verb describes itself, with every option that it takes.
-shell for verb in run list check reference asm replay; do $LOSSGATE $verb --help | head -n 1; done
+shell for verb in run list check reference asm explain replay; do $LOSSGATE $verb --help | head -n 1; done
 out Usage: lossgate run [OPTION...] [PATH...]
 out Usage: lossgate list [OPTION...] WHAT [PATH...]
 out Usage: lossgate check [OPTION...] [PATH...]
 out Usage: lossgate reference [OPTION...] SCENARIO
 out Usage: lossgate asm [OPTION...] KERNEL
+out Usage: lossgate explain [OPTION...] [LOG]
 out Usage: lossgate replay [OPTION...] CASE
 run run --help
 out*

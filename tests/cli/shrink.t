@@ -1,0 +1,101 @@
+# The five faults shrink to one or two rows, and what is written shows the same when it is run.
+shell for s in wrong_head_width one_based_labels label_equals_width negative_labels float_targets_refused float_targets_bits float_targets_truncated; do $LOSSGATE shrink {src}/scenarios/faults/$s.yaml --kernel nll_loss/reduce/report --mode blocking --out $s.yaml | sed -n 's/^  after    detected, \([a-z_]*\).*: \([12]\) rows\{0,1\}, .*/\1 \2/p'; done
+out wrong_head_width 1
+out one_based_labels 1
+out label_equals_width 1
+out negative_labels 1
+out float_targets 1
+out float_targets 1
+out float_targets 1
+shell $LOSSGATE check *.yaml
+out 7 scenarios (7 points), 0 manifests (0 kernels): 0 errors
+run run --out "" .
+out*
+has 7 cases on sim: 7 as expected, 0 not, 0 untested, 0 skipped
+has detected 7
+
+# The text of one of them, exactly.
+run shrink {src}/scenarios/faults/negative_labels.yaml --kernel nll_loss/reduce/assert --mode blocking
+out title: "Shrunk: Negative labels that nobody declared as ignored"
+out origin: "PaddlePaddle/Paddle#36891"
+out loss:
+out   kind: nll_loss
+out   reduction: mean
+out   direction: forward
+out   ignore_index: -100
+out batch:
+out   seed: 0
+out   samples: 1
+out   extent: []
+out   classes: 1
+out   logits: {dtype: float32, values: [0], shape: [1, 1]}
+out   targets: {dtype: int64, kind: indices, values: [-1], shape: [1]}
+out run:
+out   kernels: ["nll_loss/reduce/assert"]
+out   modes: ["blocking"]
+out expect:
+out   cause: negative_labels
+out   verdict: detected
+out   rows: [0]
+err~ faults/negative_labels loss.reduction=mean .* on nll_loss/reduce/assert, blocking: [0-9]+ runs
+err~   before   detected, negative_labels.*: 33 rows, 10 classes
+err~   after    detected, negative_labels.*: 1 row, 1 class
+
+# A kernel that leaves out the rows beyond its one block: right for any 64 rows, wrong for 65.
+file k/short.cu
+| extern "C" __global__ void short_sum(float *output, float *total_weight, const float *input,
+|                                      const long long *target, long long samples, long long width) {
+|     __shared__ float sums[64];
+|     long long row = threadIdx.x;
+|     sums[row] = row < samples ? -input[row * width + target[row]] : 0;
+|     __syncthreads();
+|     if (row == 0) {
+|         float sum = 0;
+|         for (int i = 0; i < 64; i++) {
+|             sum += sums[i];
+|         }
+|         output[0] = sum;
+|         total_weight[0] = 0;
+|         for (long long i = 0; i < samples; i++) {
+|             total_weight[0] += 1;
+|         }
+|     }
+| }
+file k/short.yaml
+| family: nll_loss
+| source: short.cu
+| kernels:
+|   - name: short/sum
+|     policy: none
+|     dtypes: [float32]
+|     reductions: [sum]
+|     stages:
+|       - entry: short_sum
+|         grid: [1]
+|         block: [64]
+|         args: [output, total_weight, input, target, samples, head_width]
+file s/many.yaml
+| title: More rows than one block has threads
+| loss: {kind: nll_loss, reduction: sum, direction: forward}
+| batch: {seed: 4, samples: 500, classes: 7}
+run shrink s/many.yaml --kernels k --mode blocking --out short.yaml
+out~ many on short/sum, blocking: [0-9]+ runs
+out~   before   wrong_result, .*: 500 rows, 7 classes
+out~   after    wrong_result, .*: 65 rows, [1-3] class(es)?
+out   by size: 65 rows together show it, fewer do not
+run run --kernels k --out "" short.yaml
+out*
+has 1 cases on sim: 1 as expected, 0 not, 0 untested, 0 skipped
+has wrong_result 1
+
+# Nothing to shrink, and no scenario.
+file s/clean.yaml
+| title: Clean
+| loss: {kind: nll_loss, reduction: sum, direction: forward}
+| batch: {seed: 4, samples: 5, classes: 7}
+run shrink s/clean.yaml --kernels k --mode blocking
+err lossgate shrink: nothing to shrink: 1 cases ran and passed
+exit 3
+run shrink
+err lossgate shrink: error: give one scenario file
+exit 2
