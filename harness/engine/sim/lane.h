@@ -8,7 +8,7 @@
 //
 // A lane function executes one instruction for all 32 lanes and writes the lanes of `active` only.
 // It has a fast path for active == all ones, written as plain loops over 32 lanes that the compiler
-// turns into vector code; lane_*.inc is compiled once per instruction set (isa.cmake).
+// turns into vector code; lane/*.c is compiled once per instruction set (isa.cmake).
 #ifndef LG_ENGINE_SIM_LANE_H
 #define LG_ENGINE_SIM_LANE_H
 
