@@ -53,7 +53,7 @@ static void print_guard(const lg_guard_study *study, lg_guard guard) {
 static void print_study(const lg_guard_study *study) {
     lg_guard_tally labels = lg_guard_sum(&study->guards[0], true);
     printf("%" PRId64 " batches with a fault (%" PRId64 " with one in the labels), %" PRId64
-           " without, %" PRId64 " scenario points without class labels\n\n",
+           " without, %" PRId64 " scenario points left out\n\n",
            study->n_faulty, labels.n, study->n_clean, study->n_inapplicable);
     printf("%-23s %-52s %7s %-21s %s\n", "", "faults in the labels", "other", "clean batches",
            "ns a label");
@@ -73,8 +73,8 @@ static void print_study(const lg_guard_study *study) {
          "without\n"
          "          asserts returns a number for them\n"
          "alarms    a clean batch was refused\n"
-         "broken    the guard made labels of a clean batch invalid; silent: it changed the loss\n"
-         "          (label_smoothing means to)\n"
+         "broken    the guard made labels of a clean batch invalid or its loss infinite or NaN;\n"
+         "          silent: it made the loss another number (label_smoothing means to)\n"
          "/read     times what reading the labels takes; - is no pass over the labels on the host");
 }
 

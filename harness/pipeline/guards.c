@@ -162,6 +162,12 @@ static bool has_labels(const lg_batch *batch) {
            !batch->target_is_probability;
 }
 
+// Values that are listed with the fault in them have no clean batch beside them.
+static bool lists_a_fault(const lg_scenario *point) {
+    return point->n_faults == 0 && point->expect.has_cause &&
+           lg_cause_phase_of(point->expect.cause) == LG_PHASE_DATA;
+}
+
 static bool all_fired(const lg_batch *batch) {
     for (int i = 0; i < batch->n_injections; i++) {
         if (!batch->injections[i].fired) {
@@ -198,7 +204,7 @@ bool lg_guard_study_add(lg_guard_study *study, const lg_scenario *point, lg_diag
     bool made = lg_generate(point, false, &clean.batch, diags) &&
                 (point->n_faults == 0 || lg_generate(point, true, &faulty.batch, diags));
     bool ok = made;
-    if (made && (!has_labels(&clean.batch) || !all_fired(&faulty.batch))) {
+    if (made && (!has_labels(&clean.batch) || lists_a_fault(point) || !all_fired(&faulty.batch))) {
         study->n_inapplicable++;
     } else if (made) {
         ok = open_view(&clean) && (point->n_faults == 0 || open_view(&faulty)) &&

@@ -81,7 +81,7 @@ typedef struct lg_guard_clean { // of batches without a fault
     int64_t n;
     int64_t false_alarms;
     int64_t silent; // the loss became another number
-    int64_t broken; // rows became such that the loss cannot take them
+    int64_t broken; // rows became such that the loss cannot take them, or the loss NaN or infinite
 } lg_guard_clean;
 
 typedef struct lg_guard_score {
@@ -93,7 +93,8 @@ typedef struct lg_guard_score {
 typedef struct lg_guard_study {
     uint64_t seed; // of the sampling guards; set by the caller before the first batch
     int64_t n_faulty, n_clean;
-    int64_t n_inapplicable; // points without class labels, or whose fault did not fire
+    // Points without class labels, whose fault did not fire, or whose values list the fault.
+    int64_t n_inapplicable;
     double read_ns_per_label;
     lg_guard_score guards[LG_N_GUARDS];
 } lg_guard_study;

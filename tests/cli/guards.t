@@ -5,7 +5,7 @@ file s/one.yaml
 | batch: {seed: 1, samples: 20, classes: 4, targets: {distribution: round_robin}}
 | faults: [{kind: one_based_labels}]
 run guards s --out g
-out 1 batches with a fault (1 with one in the labels), 1 without, 0 scenario points without class labels
+out 1 batches with a fault (1 with one in the labels), 1 without, 0 scenario points left out
 out 
 out~  +faults in the labels +other +clean batches +ns a label
 out~ guard +detected +rows +cause +wrong +right +silent +left +faults +alarms +silent +broken +/read
