@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/sim/decode.h"
+#include "engine/sim/liveness.h"
 
 #include "support/alloc.h"
 
@@ -88,6 +89,7 @@ static bool lay_out_frame(lg_decoder *d) {
     code->rows = (uint32_t)at;
     code->zeroed_end = lg_align_64(code->rows + code->n_rows * 4 * LG_LANES);
     code->scratch = code->zeroed_end;
+    code->clear_registers = lg_reads_before_write(ptx);
     d->next_slot = code->scratch + 256;
     return true;
 }

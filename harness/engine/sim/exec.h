@@ -130,8 +130,9 @@ typedef struct lg_code {
     int n_insns;
     lg_insn *insns;
     // The frame: [0, 64) slot 0, carry flag and spare; [64, zeroed_end) registers and parameter
-    // rows, cleared on entry; then the filled slots; then scratch.
+    // rows; then the filled slots; then scratch.
     uint32_t zeroed_end, frame_bytes, scratch;
+    bool clear_registers; // some register may be read before it is written: clear on every entry
     uint32_t rows;      // slot of the parameter rows: word k of lane l is uint32_t [k * 32 + l]
     uint32_t rows_base; // byte offset of the first row
     uint32_t n_rows;

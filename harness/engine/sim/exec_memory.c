@@ -210,8 +210,7 @@ static void load_lane(lg_exec *x, char *regs, const lg_insn *insn, uint32_t lane
 
 // What this instruction used is what it will most likely use next: the fast path looks there. Memory
 // whose accesses a sanitizer must see is never remembered, so that they all come here.
-static void remember_site(lg_exec *x, const lg_insn *insn, uint32_t active, const target *targets) {
-    lg_alloc *alloc = targets[__builtin_ctz(active)].alloc;
+static void remember_site(lg_exec *x, const lg_insn *insn, lg_alloc *alloc) {
     unsigned watched = alloc && is_shared(x, alloc) ? LG_SIM_CHECK_RACE : LG_SIM_CHECK_INIT;
     if (!alloc || x->checks & watched) {
         return;
@@ -222,23 +221,31 @@ static void remember_site(lg_exec *x, const lg_insn *insn, uint32_t active, cons
     }
 }
 
-// All lanes read one place, as they do what a block left for everybody: one check, one read.
-static bool load_uniform(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active,
-                         const target *targets) {
+// All lanes read one place, as they do what a block left for everybody: one check, one read. false: it
+// is not so, or not allowed, and nothing was done.
+static bool load_uniform(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active) {
     lg_mem_form form = lg_mem_form_of(insn);
-    const target *from = &targets[__builtin_ctz(active)];
-    for (uint32_t rest = active; rest; rest &= rest - 1) {
-        const target *other = &targets[__builtin_ctz(rest)];
-        if (other->alloc != from->alloc || other->offset != from->offset) {
+    uint32_t first = (uint32_t)__builtin_ctz(active);
+    uint64_t address = lg_lane_address(regs, insn, form.address_32, first);
+    for (uint32_t rest = active & (active - 1); rest; rest &= rest - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        if (lg_lane_address(regs, insn, form.address_32, lane) != address) {
             return false;
         }
     }
+    uint32_t bytes = (uint32_t)form.bytes * form.vec;
+    lg_alloc *alloc = lg_resolve(x, (lg_ptx_space)form.space, address, bytes, false);
+    if (!alloc || address % bytes != 0 || in_local_window((lg_ptx_space)form.space, address)) {
+        return false;
+    }
+    target from = {alloc, address - alloc->base};
+    remember_site(x, insn, alloc);
     if (x->checks) {
-        check_lane(x, insn, (uint32_t)__builtin_ctz(active), from, NULL);
+        check_lane(x, insn, first, &from, NULL);
     }
     for (uint32_t i = 0; i < form.vec; i++) {
         uint64_t value = 0;
-        memcpy(&value, from->alloc->host + from->offset + i * form.bytes, form.bytes);
+        memcpy(&value, alloc->host + from.offset + i * form.bytes, form.bytes);
         value = extend(value, form);
         for (uint32_t rest = active; rest; rest &= rest - 1) {
             put_reg(regs, insn->dst[i], form.reg_bytes, (uint32_t)__builtin_ctz(rest), value);
@@ -250,16 +257,16 @@ static bool load_uniform(lg_exec *x, char *regs, const lg_insn *insn, uint32_t a
 bool lg_access_slow(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active) {
     target targets[LG_LANES] = {0};
     bool write = is_store(insn);
+    if (!write && load_uniform(x, regs, insn, active)) {
+        return true;
+    }
     if (!find_targets(x, regs, insn, active, targets)) {
         return false;
     }
-    remember_site(x, insn, active, targets);
-    const lg_alloc *first = targets[__builtin_ctz(active)].alloc;
+    lg_alloc *first = targets[__builtin_ctz(active)].alloc;
+    remember_site(x, insn, first);
     if (write && x->checks & LG_SIM_CHECK_RACE && first && is_shared(x, first)) {
         find_conflict(x, regs, insn, active, targets);
-    }
-    if (!write && first && load_uniform(x, regs, insn, active, targets)) {
-        return true;
     }
     for (uint32_t lane = 0; lane < LG_LANES; lane++) {
         if (!(active >> lane & 1)) {
