@@ -4,6 +4,8 @@
 #include "model/scenario_tables.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Double-quoted, so that no character of the text means anything to YAML.
@@ -28,7 +30,13 @@ static void write_number(lg_str *out, double value) {
     } else if (isinf(value)) {
         lg_str_add(out, value < 0 ? "-.inf" : ".inf");
     } else {
-        lg_str_printf(out, "%.17g", value);
+        // The fewest digits that read back as the same number.
+        char text[40];
+        int digits = 1;
+        do {
+            snprintf(text, sizeof(text), "%.*g", digits, value);
+        } while (strtod(text, NULL) != value && ++digits <= 17);
+        lg_str_add(out, text);
     }
 }
 

@@ -121,6 +121,7 @@ bool lg_shrink(const lg_scenario *scenario, const lg_shrink_options *options, lg
         if (s.literal) {
             shrink_literal(&s);
             lg_shrink_literal(&s.batch, &s.base, &out->arena, &out->scenario);
+            lg_shrink_short_decimals(&out->scenario);
         } else {
             out->scenario = s.base;
         }

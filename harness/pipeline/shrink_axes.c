@@ -168,7 +168,8 @@ bool lg_shrink_axes(lg_shrinker *s) {
     s->by_size = false;
     if (s->batch.input.rank == 0 || s->batch.input.rank == 1) {
         bool is_rows = lg_shrink_class_axis(&s->batch) < 0 && s->batch.input.rank == 1;
-        return is_rows && (try_named_rows(s, 0) | debug_axis(s, 0));
+        smaller = is_rows && try_named_rows(s, 0);
+        return (is_rows && debug_axis(s, 0)) || smaller;
     }
     for (int axis = 0; axis < s->batch.input.rank; axis++) {
         if (axis == lg_shrink_class_axis(&s->batch)) {

@@ -4,6 +4,8 @@
 
 #include "support/alloc.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +86,32 @@ void lg_shrink_literal(const lg_batch *batch, const lg_scenario *base, lg_arena 
     out->batch.logits = spec_of(&batch->input, false, arena);
     out->batch.targets =
         spec_of(lg_batch_device_target(batch), batch->target_is_probability, arena);
+}
+
+static double short_decimal(lg_dtype dtype, double value) {
+    for (int digits = 1; digits < 17 && isfinite(value); digits++) {
+        char text[40];
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        double shorter = strtod(text, NULL);
+        double stored = 0; // room for an element of any type
+        lg_dtype_set_f64(dtype, &stored, 0, shorter);
+        if (lg_dtype_get_f64(dtype, &stored, 0) == value) {
+            return shorter;
+        }
+    }
+    return value;
+}
+
+void lg_shrink_short_decimals(lg_scenario *scenario) {
+    lg_array_spec *const specs[] = {&scenario->batch.logits, &scenario->batch.targets,
+                                    &scenario->weight, &scenario->pos_weight,
+                                    &scenario->grad_output};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        bool listed = specs[i]->source == LG_ARRAY_VALUES && lg_dtype_is_float(specs[i]->dtype);
+        for (int64_t k = 0; listed && k < specs[i]->values.n; k++) {
+            specs[i]->values.items[k] = short_decimal(specs[i]->dtype, specs[i]->values.items[k]);
+        }
+    }
 }
 
 static bool copy_tensor(const lg_tensor *in, lg_tensor *out) {

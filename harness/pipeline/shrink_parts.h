@@ -33,6 +33,8 @@ bool lg_shrink_is_out_of_runs(const lg_shrinker *s);
 // are none. Lists live in `arena`.
 void lg_shrink_literal(const lg_batch *batch, const lg_scenario *base, lg_arena *arena,
                        lg_scenario *out);
+// Listed numbers with the fewest decimal digits that round to the same element.
+void lg_shrink_short_decimals(lg_scenario *scenario);
 bool lg_shrink_copy_batch(const lg_batch *batch, lg_batch *out); // false: no memory
 
 // The part of a batch at `keep` (ascending) of one axis of the input, in every array that has the

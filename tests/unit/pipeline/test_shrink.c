@@ -8,6 +8,7 @@
 #include "pipeline/shrink_parts.h"
 #include "unit/testing.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -205,6 +206,7 @@ static void check_round_trip(const lg_scenario *point) {
     lg_arena arena = {0};
     lg_scenario literal;
     lg_shrink_literal(&batch, point, &arena, &literal);
+    lg_shrink_short_decimals(&literal);
     lg_str text = {0};
     lg_scenario_write(&literal, &text);
     lg_scenario_set set = {0};
@@ -243,6 +245,30 @@ static void test_round_trips(void) {
         }
         lg_scenario_set_free(&set);
         lg_diags_free(&diags);
+    }
+}
+
+static void test_short_decimals(void) {
+    static const struct {
+        const char *name;
+        lg_dtype dtype;
+        double value, want;
+    } rows[] = {
+        {"float32", LG_FLOAT32, 0.1f, 0.1},
+        {"float32 of seven digits", LG_FLOAT32, 1.2345678f, 1.2345678},
+        {"float64", LG_FLOAT64, 0.1, 0.1},
+        {"float16", LG_FLOAT16, 0.0999755859375, 0.1},
+        {"bfloat16", LG_BFLOAT16, 3.140625, 3.14},
+        {"negative zero", LG_FLOAT32, -0.0, -0.0},
+        {"infinity", LG_FLOAT32, -INFINITY, -INFINITY},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double value = rows[i].value;
+        lg_scenario scenario = {.batch.logits = {.source = LG_ARRAY_VALUES,
+                                                 .dtype = rows[i].dtype,
+                                                 .values = {.n = 1, .items = &value}}};
+        lg_shrink_short_decimals(&scenario);
+        LG_CHECK_ROW(rows[i].name, memcmp(&value, &rows[i].want, sizeof value) == 0);
     }
 }
 
@@ -408,6 +434,7 @@ int main(void) {
         {"strided views", test_strided},
         {"a target that does not fit", test_unmatched_target},
         {"batches as text and back", test_round_trips},
+        {"short decimals", test_short_decimals},
         {"the same twice", test_same_twice},
         {"few runs", test_few_runs},
         {"nothing to shrink", test_nothing},
