@@ -115,10 +115,9 @@ static const char relation_source[] =
             "target_stride_s"
 #define RK_FLAT(name, reductions, grid)                                                            \
     RK_HEAD(name, reductions) "    stages:\n" RK_STAGE(name, grid, RK_ARGS)
-#define RK_VIEWED(name)                                                                            \
+#define RK_VIEWED(name, entry, inputs)                                                             \
     RK_HEAD(name, "none")                                                                          \
-    "    inputs: [batched, spatial]\n    strided: true\n    stages:\n" RK_STAGE(name, RK_MANY,     \
-                                                                                RK_VIEW)
+    "    inputs: [" inputs "]\n    strided: true\n    stages:\n" RK_STAGE(entry, RK_MANY, RK_VIEW)
 
 static const char relation_nll_manifest[] = "family: nll_loss\nsource: test.cu\nkernels:\n" //
     RK_FLAT("right", "none", RK_MANY)                                                       //
@@ -141,8 +140,9 @@ static const char relation_nll_manifest[] = "family: nll_loss\nsource: test.cu\n
                                      "        grid: [" RK_MANY "]\n"
                                      "        block: [32]\n"
                                      "        args: [grad_input, target, samples, head_width]\n" //
-    RK_VIEWED("outer_classes")                                                                   //
-    RK_VIEWED("fast_path");
+    RK_VIEWED("outer_classes", "outer_classes", "batched, spatial")                              //
+    RK_VIEWED("fast_path", "fast_path", "batched, spatial")
+        RK_VIEWED("spatial_only", "fast_path", "spatial");
 
 static const char relation_ce_manifest[] = "family: cross_entropy\nsource: test.cu\nkernels:\n" //
     RK_FLAT("no_maximum", "none", RK_MANY)                                                      //

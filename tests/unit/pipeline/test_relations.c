@@ -3,6 +3,7 @@
 #include "pipeline/relations.h"
 
 #include "pipeline/judge.h"
+#include "pipeline/session_case.h"
 #include "support/alloc.h"
 #include "unit/pipeline/relation_helpers.h"
 #include "unit/pipeline/relation_kernels.h"
@@ -175,6 +176,53 @@ static void test_unsuitable(void) {
     scene_end(&s);
 }
 
+// The session's own way: the case fails in the mode blocking and only there, and a kernel that
+// cannot take the other batch is no case.
+static void test_in_a_case(void) {
+    static const struct {
+        const char *name, *kernel, *text;
+        lg_mode mode;
+        lg_verdict verdict;
+        bool absent;
+    } cases[] = {
+        {"broken", "test/one_block", NLL("sum", "forward") FLAT ALL, LG_MODE_BLOCKING,
+         LG_WRONG_RESULT, false},
+        {"not looked at", "test/one_block", NLL("sum", "forward") FLAT ALL, LG_MODE_ASYNC, LG_PASS,
+         false},
+        {"not asked for", "test/one_block", NLL("sum", "forward") FLAT, LG_MODE_BLOCKING, LG_PASS,
+         false},
+        {"kept", "test/right", NLL("none", "forward") FLAT ALL, LG_MODE_BLOCKING, LG_PASS, false},
+        {"cannot be taken", "test/spatial_only",
+         NLL("none", "forward") SPATIAL ONLY("flatten_spatial"), LG_MODE_BLOCKING, LG_UNTESTED,
+         true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lg_scenario_set set;
+        lg_read_options options = {0};
+        lg_point_data data;
+        lg_case_run run;
+        CU_ASSERT_TRUE_FATAL(lg_scenario_read_text("t.yaml", cases[i].text, strlen(cases[i].text),
+                                                   &options, &set, &diags));
+        lg_point_prepare(&set.items[0], &data, &diags);
+        lg_case what = {
+            .scenario = &set.items[0], .kernel = find(cases[i].kernel), .mode = cases[i].mode};
+        lg_case_run_one(device, &what, false, &data, NULL, "run", &run, &diags);
+        LG_CHECK_ROW(cases[i].name, run.absent == cases[i].absent);
+        LG_CHECK_ROW(cases[i].name, run.result.verdict == cases[i].verdict);
+        if (cases[i].verdict == LG_WRONG_RESULT) {
+            LG_CHECK_ROW(cases[i].name, !run.result.as_expected);
+            LG_CHECK_ROW(cases[i].name, run.result.reason && !strncmp(run.result.reason,
+                                                                      "relation double_batch", 21));
+            LG_CHECK_ROW(cases[i].name, !strcmp(run.result.detected_by, "relation"));
+        }
+        lg_case_run_free(&run);
+        lg_point_free(&data);
+        lg_scenario_set_free(&set);
+    }
+    lg_diags_print(&diags, stderr);
+    CU_ASSERT_EQUAL(diags.n_errors, 0);
+}
+
 static void test_nothing_asked(void) {
     scene s;
     lg_relations relations;
@@ -190,6 +238,7 @@ int main(void) {
         {"set up", set_up},
         {"kernels that break a relation", test_kernels},
         {"unsuitable kernels", test_unsuitable},
+        {"in a case", test_in_a_case},
         {"nothing asked", test_nothing_asked},
         {"tear down", tear_down},
     };
