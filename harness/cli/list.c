@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
+#include "cli/list_reports.h"
 
 #include "support/str.h"
 
@@ -98,10 +99,10 @@ typedef struct list {
 } list;
 
 static const list lists[] = {
-    {"scenarios", list_scenarios, true}, {"kernels", list_kernels, false},
-    {"modes", list_modes, false},        {"faults", list_the_faults, false},
-    {"causes", list_all_causes, false},  {"policies", list_policies, false},
-    {"verdicts", list_verdicts, false},
+    {"scenarios", list_scenarios, true}, {"reports", lg_list_reports, true},
+    {"kernels", list_kernels, false},    {"modes", list_modes, false},
+    {"faults", list_the_faults, false},  {"causes", list_all_causes, false},
+    {"policies", list_policies, false},  {"verdicts", list_verdicts, false},
 };
 enum { N_LISTS = sizeof(lists) / sizeof(lists[0]) };
 

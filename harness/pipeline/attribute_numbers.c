@@ -102,6 +102,10 @@ static lg_cause suspect_gradient(const lg_suspicion *s, const char **why) {
         *why = "the total weight is infinite in its type, and divides the gradient to 0";
         return LG_CAUSE_PRECISION;
     }
+    if (!s->gradient || !s->gradient->values) {
+        return lg_suspect_normalisation(s,
+                                        why); // of what was returned, only the count can be wrong
+    }
     lg_cause overflow = suspect_overflow(s, s->gradient, s->reference->grad_input, 1, why);
     if (overflow != LG_CAUSE_NONE) {
         return overflow;
@@ -129,10 +133,15 @@ static lg_cause suspect_row_overflow(const lg_suspicion *s, const char **why) {
     return suspect_overflow(s, s->loss, s->reference->loss, lg_batch_head_width(s->batch), why);
 }
 
-// A NaN or infinity where a number is right carries nothing of the number it came from: no kind of
-// broken kernel can be told by it.
-static bool is_lost(const lg_suspicion *s) {
-    return first_lost(s->loss, s->reference->loss) >= 0;
+// A NaN or infinity where a number is right, or a number where NaN is right, carries nothing of the
+// number that was meant: no kind of broken kernel can be told by it.
+static bool is_of_another_class(const lg_suspicion *s) {
+    for (int64_t i = 0; i < s->loss->n; i++) {
+        if (isfinite(s->loss->values[i]) != isfinite(s->reference->loss[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 // What is left when no recomputed number fits: the options that meet, or the width of a sum.
@@ -176,13 +185,13 @@ lg_cause lg_suspect_numbers(const lg_suspicion *s, const char **why) {
     if (!loss_is_off(s)) {
         return suspect_gradient(s, why);
     }
-    if (is_lost(s)) {
-        return LG_CAUSE_NONE;
-    }
     lg_cause (*const tests[])(const lg_suspicion *, const char **) = {
-        lg_suspect_normalisation, lg_suspect_narrow_sum, lg_suspect_softmax,
-        suspect_label_type,       suspect_row_overflow,  suspect_rest};
-    lg_cause cause = LG_CAUSE_NONE;
+        lg_suspect_narrow_sum, lg_suspect_softmax, suspect_label_type, suspect_row_overflow,
+        suspect_rest};
+    lg_cause cause = lg_suspect_normalisation(s, why);
+    if (is_of_another_class(s)) {
+        return cause;
+    }
     for (size_t i = 0; i < sizeof tests / sizeof *tests && cause == LG_CAUSE_NONE; i++) {
         cause = tests[i](s, why);
     }

@@ -52,8 +52,7 @@ static lg_cause suspect_count(const lg_suspicion *s, const char **why) {
     const lg_output *counted = s->total_weight;
     bool countable = counted && counted->values && counted->n == 1 &&
                      counted->dtype != LG_FLOAT16 && counted->dtype != LG_BFLOAT16 &&
-                     !lg_tensor_exists(&s->batch->weight) &&
-                     s->batch->loss.reduction == LG_REDUCTION_MEAN;
+                     !lg_tensor_exists(&s->batch->weight) && s->reference->scalar;
     if (!countable || lg_is_near(s, counted->values[0], s->reference->total_weight)) {
         return LG_CAUSE_NONE;
     }

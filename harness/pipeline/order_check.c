@@ -8,11 +8,12 @@
 // A race shows in some orders only; more than these few rarely add anything, and each costs a run.
 static const uint64_t schedules[] = {1, 2, 3};
 
-// What another order of a right sum may change is rounding. Sixteen ulp of bfloat16 are far above
-// it.
-static const double rounding = 0x1p-4;
+// What another order of a right sum may change is rounding: these are many ulp of the stored type.
+static double rounding_of(int dtype) {
+    return dtype == LG_BFLOAT16 ? 0x1p-4 : dtype == LG_FLOAT16 ? 0x1p-7 : 0x1p-12;
+}
 
-static bool differs(double a, double b) {
+static bool differs(double a, double b, double rounding) {
     bool both_nan = isnan(a) && isnan(b);
     return !both_nan && a != b && !(fabs(a - b) <= rounding * fmax(fabs(a), fabs(b)));
 }
@@ -23,7 +24,7 @@ static const char *first_difference(const lg_observation *in_order, const lg_obs
         const lg_output *a = &in_order->outputs[i];
         const lg_output *b = lg_observation_output(other, a->name);
         for (int64_t k = 0; b && a->values && b->values && k < a->n && k < b->n; k++) {
-            if (differs(a->values[k], b->values[k])) {
+            if (differs(a->values[k], b->values[k], rounding_of(a->dtype))) {
                 return lg_arena_printf(arena,
                                        "%s[%" PRId64 "] depends on the order in which blocks and "
                                        "warps run: %.9g in one, %.9g in another",

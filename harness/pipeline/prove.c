@@ -28,9 +28,12 @@ static void trial_free(trial *t) {
 }
 
 // Judges against a reference made wrong on purpose: what must then not pass.
-static void tamper(lg_reference *reference) {
+static void tamper(lg_reference *reference, int64_t n_gradients) {
     for (int64_t i = 0; i < reference->n_loss; i++) {
         reference->loss[i] = reference->loss[i] * 1.5 + 1;
+    }
+    for (int64_t i = 0; reference->grad_input && i < n_gradients; i++) {
+        reference->grad_input[i] = reference->grad_input[i] * 1.5 + 1;
     }
 }
 
@@ -46,7 +49,7 @@ static trial run_trial(const prover *p, lg_proof_fault fault, lg_direction direc
     bool backward = batch.loss.direction & LG_BACKWARD;
     if (!t.unsuited && lg_reference_compute(&batch, backward, &reference)) {
         if (tampered) {
-            tamper(&reference);
+            tamper(&reference, lg_tensor_numel(&batch.input));
         }
         lg_run_request request = {
             .kernel = p->kernel, .batch = &batch, .mode = p->mode, .skip_host_checks = true};
@@ -114,10 +117,19 @@ static const char *locate_guard(const prover *p, lg_direction direction) {
     return guard ? guard : load ? load : "other bad labels are caught: its bound is off by one";
 }
 
-static lg_proof prove_bad(const prover *p, lg_direction direction, const char **why) {
-    trial bad = run_trial(p, LG_PROOF_AT_WIDTH, direction, false);
+static lg_proof prove_bad(const prover *asked, lg_direction direction, const char **why) {
+    trial bad = run_trial(asked, LG_PROOF_AT_WIDTH, direction, false);
+    prover plain = *asked;
+    if (bad.unsuited) { // one direction of a kernel may have nothing that the mode could vary
+        trial_free(&bad);
+        plain.mode = LG_MODE_BLOCKING;
+        bad = run_trial(&plain, LG_PROOF_AT_WIDTH, direction, false);
+    }
+    const prover *p = &plain;
     lg_proof proof = LG_PROOF_FAILED;
-    if (!bad.ran) {
+    if (bad.unsuited) {
+        proof = LG_PROOF_INAPPLICABLE; // the mode has nothing to vary in this direction alone
+    } else if (!bad.ran) {
         *why = "the built-in bad batch could not be run";
     } else if (!bad.invalid) {
         // This family refuses no value on the device; then the comparison itself must catch a lie.
@@ -154,9 +166,14 @@ lg_proof lg_prove_column(lg_device_session *device, const lg_kernel *kernel, lg_
         *why = lg_arena_printf(arena, "the built-in clean batch gave %s", told(&p, &clean));
     } else {
         // Each direction has a guard of its own, and the first assert would hide the second.
-        proof = LG_PROOF_PROVEN;
-        for (int d = LG_FORWARD; d <= LG_BACKWARD && proof == LG_PROOF_PROVEN; d++) {
-            proof = directions & d ? prove_bad(&p, (lg_direction)d, why) : proof;
+        proof = LG_PROOF_INAPPLICABLE;
+        for (int d = LG_FORWARD; d <= LG_BACKWARD && proof != LG_PROOF_FAILED; d++) {
+            lg_proof one =
+                directions & d ? prove_bad(&p, (lg_direction)d, why) : LG_PROOF_INAPPLICABLE;
+            proof = one == LG_PROOF_INAPPLICABLE ? proof : one;
+        }
+        if (proof == LG_PROOF_INAPPLICABLE) {
+            proof = prove_bad(&p, directions, why);
         }
     }
     trial_free(&clean);

@@ -26,7 +26,7 @@ enum class flaw {
     unguarded_backward, // only the forward pass asserts
     clip,               // a label is moved into range
     wrap_negative,      // -1 is the last class, as in an index of Python
-    ignore_fixed,       // -100 is ignored, whatever ignore_index says
+    ignore_hardcoded,   // -100 is ignored, whatever ignore_index says
     ignore_zero,        // class 0 is padding
     ignored_unwritten,  // an ignored row is left as it was
     ignored_gradient,   // backward does not know ignore_index
@@ -83,7 +83,7 @@ template <flaw F> __device__ int64_t label_at(const view &v, const int64_t *targ
 }
 
 template <flaw F> __device__ bool is_ignored(const view &v, int64_t t) {
-    if constexpr (F == flaw::ignore_fixed) {
+    if constexpr (F == flaw::ignore_hardcoded) {
         return t == -100;
     }
     if constexpr (F == flaw::ignore_zero) {
@@ -278,6 +278,9 @@ __device__ void either_forward(float *output, float *total_weight, const float *
     for (int64_t row = threadIdx.x; row < v.samples * v.spatial; row += blockDim.x) {
         output[row] = row_loss<F>(v, input, target, row).loss;
     }
+    if (threadIdx.x == 0) {
+        *total_weight = 0; // rows that are kept apart are not counted
+    }
 }
 
 template <typename T>
@@ -334,7 +337,7 @@ ROW_ENTRIES(zero_negative)
 ROW_ENTRIES(unguarded_backward)
 ROW_ENTRIES(clip)
 ROW_ENTRIES(wrap_negative)
-ROW_ENTRIES(ignore_fixed)
+ROW_ENTRIES(ignore_hardcoded)
 ROW_ENTRIES(ignore_zero)
 ROW_ENTRIES(ignored_unwritten)
 ROW_ENTRIES(ignored_gradient)

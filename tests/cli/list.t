@@ -28,10 +28,10 @@ has faults/wrong_head_width
 has smoke/nll_controls
 hasnt invalid
 run list
-err lossgate list: error: say what to list: scenarios kernels modes faults causes policies verdicts
+err lossgate list: error: say what to list: scenarios reports kernels modes faults causes policies verdicts
 exit 2
 run list modse
-err lossgate list: error: cannot list 'modse', did you mean 'modes'? There are: scenarios kernels modes faults causes policies verdicts
+err lossgate list: error: cannot list 'modse', did you mean 'modes'? There are: scenarios reports kernels modes faults causes policies verdicts
 exit 2
 run list modes blocking
 err lossgate list: error: 'blocking' after modes

@@ -96,6 +96,68 @@ static void break_width_of_sum(play *p) {
     p->loss[0] *= 1.004;
 }
 
+// The mean of the means of two halves of the rows.
+static void break_micro_batches(play *p) {
+    double means[2] = {0, 0};
+    int64_t half = p->reference.n_rows / 2;
+    for (int k = 0; k < 2; k++) {
+        double n = 0;
+        for (int64_t row = k * half; row < (k + 1) * half; row++) {
+            bool live = lg_tensor_get_i64(&p->batch.target, row) != -100;
+            means[k] += p->reference.row_loss[row];
+            n += live;
+        }
+        means[k] /= n;
+    }
+    p->loss[0] = (means[0] + means[1]) / 2;
+}
+
+static double log_sum(const lg_batch *batch, int64_t row) {
+    int64_t width = lg_batch_head_width(batch);
+    double sum = 0;
+    for (int64_t c = 0; c < width; c++) {
+        sum += exp(lg_tensor_get_f64(&batch->input, row * width + c));
+    }
+    return log(sum);
+}
+
+// Lanes beyond C hold -2: the sum of exponentials has 63·exp(-2) more.
+static void break_fill(play *p) {
+    for (int64_t row = 0; row < p->reference.n_rows; row++) {
+        double mass = log_sum(&p->batch, row);
+        p->loss[row] += log(exp(mass) + 63 * exp(-2)) - mass;
+    }
+}
+
+// Smoothing spread over the label's half of the classes.
+static void break_shard_smoothing(play *p) {
+    int64_t width = lg_batch_head_width(&p->batch);
+    double e = p->scenario.loss.label_smoothing;
+    for (int64_t row = 0; row < p->reference.n_rows; row++) {
+        double mass = log_sum(&p->batch, row);
+        int64_t label = lg_tensor_get_i64(&p->batch.target, row);
+        int64_t first = label < width / 2 ? 0 : width / 2;
+        double spread = 0;
+        for (int64_t c = first; c < first + width / 2; c++) {
+            spread += mass - lg_tensor_get_f64(&p->batch.input, row * width + c);
+        }
+        double own = mass - lg_tensor_get_f64(&p->batch.input, row * width + label);
+        p->loss[row] = (1 - e) * own + e / (double)(width / 2) * spread;
+    }
+}
+
+// Odd labels beyond 2048 are even in float16.
+static void break_label_type(play *p) {
+    for (int64_t row = 0; row < p->reference.n_rows; row++) {
+        int64_t label = lg_tensor_get_i64(&p->batch.target, row);
+        if (label > 2048 && label % 2 == 1) {
+            int64_t kept = label % 4 == 1 ? label - 1 : label + 1; // to even: ties
+            p->loss[row] =
+                -lg_tensor_get_f64(&p->batch.input, row * lg_batch_head_width(&p->batch) + kept);
+        }
+    }
+}
+
 static void miss_all(play *p) {
     for (int64_t i = 0; i < p->reference.n_loss; i++) {
         p->loss[i] = isnan(p->loss[i]) ? 1 : p->loss[i];
@@ -127,6 +189,14 @@ static const kernel_row rows[] = {
     {"smoothing with ignored rows", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 40, 5, .ignored = 0.2,
      .smoothing = 0.2, .breakage = break_smoothing, .cause = K(OPTION_INTERPLAY)},
     {"narrow sum", LG_NLL_LOSS, LG_REDUCTION_SUM, 64, 5, .breakage = break_width_of_sum,
+     .cause = K(PRECISION)},
+    {"mean of two means", LG_NLL_LOSS, LG_REDUCTION_MEAN, 40, 5, .ignored = 0.5,
+     .breakage = break_micro_batches, .cause = K(WRONG_NORMALISATION)},
+    {"lanes that hold -2", LG_CROSS_ENTROPY, LG_REDUCTION_NONE, 16, 65, .breakage = break_fill,
+     .cause = K(PADDED_LANES)},
+    {"smoothing of one shard", LG_CROSS_ENTROPY, LG_REDUCTION_NONE, 16, 32, .smoothing = 0.1,
+     .breakage = break_shard_smoothing, .cause = K(SHARD_STATISTICS)},
+    {"labels in float16", LG_NLL_LOSS, LG_REDUCTION_NONE, 60, 3000, .breakage = break_label_type,
      .cause = K(PRECISION)},
     {"label C passes", LG_NLL_LOSS, LG_REDUCTION_NONE, 64, 5, .with_fault = true,
      .breakage = miss_all, .cause = K(LABEL_EQUALS_WIDTH), .also = K(OFF_BY_ONE_CHECK)},
@@ -195,7 +265,69 @@ static void test_kernels(void) {
     }
 }
 
-static const lg_test tests[] = {{"kernels", test_kernels}};
+// NaN for a number, a number for NaN: whatever the kernel did, the value does not tell.
+static void test_another_class_of_number_tells_nothing(void) {
+    const kernel_row plain = {"NaN", LG_CROSS_ENTROPY,     LG_REDUCTION_NONE, 8,
+                              5,     .breakage = miss_none};
+    play p;
+    begin(&plain, &p);
+    p.loss[3] = NAN;
+    lg_attribute_input input = {.batch = &p.batch,
+                                .reference = &p.reference,
+                                .kernel = &p.kernel,
+                                .observation = &p.seen,
+                                .result_wrong = true};
+    lg_finding finding;
+    lg_attribute(&input, &finding);
+    CU_ASSERT_EQUAL(finding.cause, LG_CAUSE_NONE);
+    lg_finding_free(&finding);
+    lg_observation_free(&p.seen);
+    lg_reference_free(&p.reference);
+    lg_batch_free(&p.batch);
+}
+
+// An assert of a launch that is given no labels is no word about the loss.
+static void test_a_launch_without_labels_is_not_blamed(void) {
+    const char *loss_args[] = {"output", "input", "target"};
+    const char *other_args[] = {"samples"};
+    lg_stage stages[] = {
+        {.entry = "loss_{dtype}", .direction = LG_FORWARD, .n_args = 3, .args = loss_args},
+        {.entry = "other", .direction = LG_FORWARD, .n_args = 1, .args = other_args}};
+    const struct {
+        const char *entry;
+        lg_cause cause;
+    } rows_of[] = {{"loss_float32", LG_CAUSE_OFF_BY_ONE_CHECK}, {"other", LG_CAUSE_NONE}};
+    for (int i = 0; i < 2; i++) {
+        const kernel_row plain = {"assert", LG_NLL_LOSS, LG_REDUCTION_NONE,
+                                  64,       4,           .breakage = miss_none};
+        play p;
+        begin(&plain, &p);
+        p.kernel.stages = stages;
+        p.kernel.n_stages = 2;
+        p.seen.status = LG_STATUS_ASSERT;
+        p.seen.n_asserts = 1;
+        p.seen.n_outputs = 0; // nothing is read back from a dead context
+        p.seen.failed_launch = rows_of[i].entry;
+        lg_attribute_input input = {.batch = &p.batch,
+                                    .reference = &p.reference,
+                                    .kernel = &p.kernel,
+                                    .observation = &p.seen,
+                                    .result_wrong = true};
+        lg_finding finding;
+        lg_attribute(&input, &finding);
+        LG_CHECK_ROW(rows_of[i].entry, finding.cause == rows_of[i].cause);
+        lg_finding_free(&finding);
+        lg_observation_free(&p.seen);
+        lg_reference_free(&p.reference);
+        lg_batch_free(&p.batch);
+    }
+}
+
+static const lg_test tests[] = {
+    {"kernels", test_kernels},
+    {"another class of number tells nothing", test_another_class_of_number_tells_nothing},
+    {"a launch without labels is not blamed", test_a_launch_without_labels_is_not_blamed},
+};
 
 int main(void) {
     return lg_run_tests("pipeline/attribute_kernel", tests, sizeof tests / sizeof *tests);

@@ -86,6 +86,40 @@ static void test_a_scenario_that_names_a_kernel_means_it(void) {
     lg_plan_free(&plan);
 }
 
+static void test_only_a_pattern_of_its_own_selects_a_mutant(void) {
+    static const struct {
+        const char *name;
+        const char *in_scenario, *on_command_line; // a pattern, or NULL
+        int64_t n_cases;
+    } rows[] = {
+        {"no pattern", NULL, NULL, 0},
+        {"everything", "*", "*", 0},
+        {"a wide pattern that matches", "*/reduce/*", NULL, 0},
+        {"its name", "mutants/nll/reduce/wide", NULL, 1},
+        {"a pattern in the scenario", "mutants/*", NULL, 1},
+        {"a pattern on the command line", NULL, "mutants/*", 1},
+        {"another mutant", "mutants/other*", NULL, 0},
+        {"one the command line leaves out", "mutants/*", "nll_loss/*", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        world w;
+        lg_plan plan;
+        build(&w);
+        w.kernels[0].name = "mutants/nll/reduce/wide";
+        w.kernel_set.n = 1;
+        w.set.n = 1;
+        w.points[0].modes = (lg_str_list){.n = 1, .items = blocking};
+        const char *in_scenario[] = {rows[i].in_scenario};
+        const char *on_command_line[] = {rows[i].on_command_line};
+        w.points[0].kernels = (lg_str_list){.n = in_scenario[0] ? 1 : 0, .items = in_scenario};
+        w.options.kernel_globs =
+            (lg_str_list){.n = on_command_line[0] ? 1 : 0, .items = on_command_line};
+        lg_plan_build(&w.options, &plan);
+        LG_CHECK_ROW(rows[i].name, plan.n_cases == rows[i].n_cases);
+        lg_plan_free(&plan);
+    }
+}
+
 static void test_ids_are_stable_and_apart(void) {
     world w;
     build(&w);
@@ -144,6 +178,8 @@ int main(void) {
     const lg_test tests[] = {
         {"family and filters choose the cases", test_family_and_filters_choose_the_cases},
         {"a scenario that names a kernel means it", test_a_scenario_that_names_a_kernel_means_it},
+        {"only a pattern of its own selects a mutant",
+         test_only_a_pattern_of_its_own_selects_a_mutant},
         {"ids are stable and apart", test_ids_are_stable_and_apart},
         {"a repro line selects its case", test_a_repro_line_selects_its_case},
     };

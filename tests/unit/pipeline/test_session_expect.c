@@ -304,6 +304,32 @@ static const expect_row rows[] = {
      "(certain); expected 2 rows: 3 6, found 2 rows: 3 5"},
 };
 
+// A build that fails its self-proof is what a scenario may be about; anything else untested is not.
+static void test_untested_can_be_meant(void) {
+    static const struct {
+        const char *name;
+        bool column_failed, has_verdict;
+        bool as_expected;
+        const char *text;
+    } meant[] = {
+        {"meant", true, true, true, "untested: the build fails its self-proof"},
+        {"no build failed", false, true, false, "expected untested, found untested"},
+        {"not asked for", true, false, false, "expected pass, found untested"},
+    };
+    for (size_t i = 0; i < sizeof(meant) / sizeof(meant[0]); i++) {
+        lg_scenario scenario = {
+            .name = "s", .expect = {.has_verdict = meant[i].has_verdict, .verdict = LG_UNTESTED}};
+        lg_kernel kernel = {.name = "k", .policy = GUARDED};
+        lg_case what = {.scenario = &scenario, .kernel = &kernel, .mode = LG_MODE_ASYNC};
+        lg_case_result result = {.what = &what, .column_failed = meant[i].column_failed};
+        lg_arena arena = {0};
+        lg_expect_check(&result, &arena);
+        LG_CHECK_ROW(meant[i].name, result.as_expected == meant[i].as_expected);
+        LG_CHECK_ROW(meant[i].name, strcmp(result.expectation, meant[i].text) == 0);
+        lg_arena_free(&arena);
+    }
+}
+
 static void test_each_result_meets_its_expectation(void) {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const expect_row *row = &rows[i];
@@ -338,6 +364,7 @@ static void test_each_result_meets_its_expectation(void) {
 int main(void) {
     const lg_test tests[] = {
         {"each result meets its expectation", test_each_result_meets_its_expectation},
+        {"untested can be meant", test_untested_can_be_meant},
     };
     return lg_run_tests("pipeline.session_expect", tests, sizeof(tests) / sizeof(tests[0]));
 }
