@@ -34,4 +34,7 @@ lg_cause lg_suspect_softmax(const lg_suspicion *s, const char **why);
 lg_cause lg_suspect_normalisation(const lg_suspicion *s, const char **why);
 lg_cause lg_suspect_narrow_sum(const lg_suspicion *s, const char **why);
 
+// attribute_gradient.c: a gradient that breaks what every gradient keeps; NONE: it keeps all of it.
+lg_cause lg_suspect_gradient_contract(const lg_suspicion *s, const char **why);
+
 #endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A gradient that breaks what every gradient keeps (pipeline/invariants.h).
+#include "pipeline/attribute_kernel_parts.h"
+
+#include "model/loss_row.h"
+#include "model/loss_sum.h"
+#include "pipeline/invariants.h"
+#include "pipeline/tolerance.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+// Logarithm of the sum of exponentials of a row; its softmax in the gradient adds up to `softmax`.
+typedef struct row_sums {
+    double log_mass;
+    double softmax;
+} row_sums;
+
+// False: the row's gradient adds up to 0, as it should, or the row is not finite.
+static bool sum_row(const lg_suspicion *s, int64_t row, row_sums *out) {
+    const lg_reference *r = s->reference;
+    int64_t width = lg_batch_head_width(s->batch);
+    int64_t spatial = lg_batch_spatial(s->batch);
+    lg_sum sum = {0};
+    for (int64_t c = 0; c < width; c++) {
+        lg_sum_add(&sum,
+                   s->gradient->values[(row / spatial * width + c) * spatial + row % spatial]);
+    }
+    bool weighted = lg_tensor_exists(&s->batch->weight);
+    double scale = lg_row_upstream(s->batch, row);
+    scale *= weighted ? lg_tensor_get_f64(&s->batch->weight, lg_label_of(s, row)) : 1;
+    scale /= s->batch->loss.reduction == LG_REDUCTION_MEAN ? r->total_weight : 1;
+    *out = (row_sums){.log_mass = r->row_max[row] + log1p(r->row_rest[row]),
+                      .softmax = 1 + lg_sum_value(&sum) / scale};
+    return fabs(lg_sum_value(&sum)) > lg_tolerance_row_sum(s->batch, r, row) &&
+           isfinite(out->log_mass) && isfinite(out->softmax);
+}
+
+// Lanes beyond C make every row's denominator too large by the same number. That tells them from a
+// softmax that is too small by a factor only where the rows' own sums differ.
+static lg_cause suspect_padded_gradient(const lg_suspicion *s, const char **why) {
+    double log_extra = NAN;
+    double least = INFINITY;
+    double most = -INFINITY;
+    for (int64_t row = 0; row < s->d->n_rows; row++) {
+        row_sums sums;
+        if (!lg_row_is_live(s, row)) {
+            continue;
+        }
+        if (!sum_row(s, row, &sums) || !(sums.softmax > 0 && sums.softmax < 1)) {
+            return LG_CAUSE_NONE;
+        }
+        double extra = sums.log_mass + log(1 / sums.softmax - 1);
+        if (!isnan(log_extra) && !(fabs(extra - log_extra) <= 0.01 * fmax(1, fabs(extra)))) {
+            return LG_CAUSE_NONE;
+        }
+        log_extra = extra;
+        least = fmin(least, sums.log_mass);
+        most = fmax(most, sums.log_mass);
+    }
+    if (!(most - least > 0.1)) {
+        return LG_CAUSE_NONE;
+    }
+    *why = lg_arena_printf(s->arena,
+                           "the softmax in every row's gradient is divided by exp(%.4g) more than "
+                           "its %" PRId64 " classes add up to: lanes beyond them take part",
+                           log_extra, lg_batch_head_width(s->batch));
+    return LG_CAUSE_PADDED_LANES;
+}
+
+lg_cause lg_suspect_gradient_contract(const lg_suspicion *s, const char **why) {
+    const lg_output *gradient = s->gradient;
+    if (!gradient || !gradient->values || gradient->n != lg_tensor_numel(&s->batch->input) ||
+        s->reference->n_invalid > 0) {
+        return LG_CAUSE_NONE;
+    }
+    const char *broken = lg_invariants_check(s->batch, s->reference, s->seen, s->arena);
+    if (!broken) {
+        return LG_CAUSE_NONE;
+    }
+    bool plain = s->batch->loss.kind == LG_CROSS_ENTROPY && !s->batch->target_is_probability &&
+                 s->batch->loss.label_smoothing == 0 && s->d->targets_fit;
+    lg_cause cause = plain ? suspect_padded_gradient(s, why) : LG_CAUSE_NONE;
+    if (cause == LG_CAUSE_NONE) {
+        *why = broken;
+        cause = LG_CAUSE_GRADIENT_CONTRACT;
+    }
+    return cause;
+}
