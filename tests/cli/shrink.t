@@ -99,3 +99,13 @@ exit 3
 run shrink
 err lossgate shrink: error: give one scenario file
 exit 2
+
+# Offsets that overflow 16 bits need the size, not a row: the batch stays generated and its sizes shrink.
+run shrink {src}/scenarios/reports/R33_offsets_of_16_bits.yaml --mode blocking --out sixteen.yaml
+out~ reports/R33_offsets_of_16_bits on mutants/nll_row/offsets16, blocking: [0-9]+ runs
+out   before   memory_fault, index_overflow: 200 rows, 200 classes
+out~   after    memory_fault, index_overflow: 1[0-9]{2} rows, [12][0-9]{2} classes
+out   by size: the batch stays generated; values alone do not show it, or are too many
+run run --out "" sixteen.yaml
+out*
+has 1 cases on sim: 1 as expected, 0 not, 0 untested, 0 skipped
