@@ -122,6 +122,10 @@ static lg_cause suspect_gradient(const lg_suspicion *s, const char **why) {
                                lost, lg_dtype_name(s->batch->input.dtype));
         return LG_CAUSE_PRECISION;
     }
+    lg_cause contract = lg_suspect_gradient_contract(s, why);
+    if (contract != LG_CAUSE_NONE) {
+        return contract;
+    }
     *why = s->loss ? "the loss is right and the gradient is not" : "the gradient is not right";
     return LG_CAUSE_GRADIENT_CONTRACT;
 }

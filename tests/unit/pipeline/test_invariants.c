@@ -2,6 +2,7 @@
 // Gradients that break what every gradient keeps, and right ones of every shape that do not.
 #include "pipeline/invariants.h"
 
+#include "pipeline/attribute.h"
 #include "pipeline/judge.h"
 #include "pipeline/tolerance.h"
 #include "unit/pipeline/relation_helpers.h"
@@ -67,13 +68,29 @@ static void no_element(const scene *s, lg_observation *seen) {
 
 // The softmax sums 125 lanes of logit 0 beyond the three classes.
 static void padded_lanes(const scene *s, lg_observation *seen) {
+    const lg_batch *batch = &s->batch;
     for (int64_t row = 0; row < s->reference.n_rows; row++) {
-        double label = (double)lg_tensor_get_i64(&s->batch.target, row);
+        int64_t label = lg_tensor_get_i64(&batch->target, row);
+        if (label == batch->loss.ignore_index) {
+            continue;
+        }
         double z = (1 + s->reference.row_rest[row]) * exp(s->reference.row_max[row]);
+        double w = lg_tensor_exists(&batch->weight) ? lg_tensor_get_f64(&batch->weight, label) : 1;
+        w /= batch->loss.reduction == LG_REDUCTION_MEAN ? s->reference.total_weight : 1;
         for (int64_t c = 0; c < 3; c++) {
             double *g = &gradient_of(seen)[element(s, row, c)];
-            double hot = c == (int64_t)label;
+            double hot = c == label ? w : 0;
             *g = (*g + hot) * z / (z + 125) - hot;
+        }
+    }
+}
+
+static void softmax_times_09(const scene *s, lg_observation *seen) {
+    for (int64_t row = 0; row < s->reference.n_rows; row++) {
+        for (int64_t c = 0; c < 3; c++) {
+            double hot = c == lg_tensor_get_i64(&s->batch.target, row);
+            double *g = &gradient_of(seen)[element(s, row, c)];
+            *g = (*g + hot) * 0.9 - hot;
         }
     }
 }
@@ -177,6 +194,54 @@ static void test_invariants(void) {
     }
 }
 
+// What attribution makes of it.
+static void test_causes(void) {
+    static const struct {
+        broken_row row;
+        lg_cause cause;
+    } causes[] = {
+        {{"lanes beyond C", CE(SUM), SMALL, padded_lanes, "lanes beyond them"},
+         LG_CAUSE_PADDED_LANES},
+        {{"lanes beyond C, ignored rows, weights", CE(WEIGHTS),
+          "batch: {samples: 9, classes: 3, ignored_fraction: 0.3}\n", padded_lanes,
+          "lanes beyond them"},
+         LG_CAUSE_PADDED_LANES},
+        {{"a softmax too small by a tenth", CE(SUM), SMALL, softmax_times_09, SUM_TO},
+         LG_CAUSE_GRADIENT_CONTRACT},
+        {{"rows that are alike", CE(SUM),
+          "batch: {samples: 5, classes: 3, logits: {distribution: constant, value: 1}}\n",
+          padded_lanes, SUM_TO},
+         LG_CAUSE_GRADIENT_CONTRACT},
+        {{"one row", CE(""), SMALL, label_twice, SUM_TO}, LG_CAUSE_GRADIENT_CONTRACT},
+        {{"an ignored row", CE(SMOOTH), IGNORING, ignored_gradient, EXACTLY},
+         LG_CAUSE_GRADIENT_CONTRACT},
+        {{"nll", NLL(NONE), IGNORING, second_element, "reads one element"},
+         LG_CAUSE_GRADIENT_CONTRACT},
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        scene s;
+        lg_observation seen;
+        lg_finding finding;
+        begin(&causes[i].row, &s, &seen);
+        lg_kernel kernel = {.name = "played", .family = s.batch.loss.kind};
+        lg_attribute_input input = {.batch = &s.batch,
+                                    .reference = &s.reference,
+                                    .kernel = &kernel,
+                                    .observation = &seen,
+                                    .result_wrong = true};
+        lg_attribute(&input, &finding);
+        LG_CHECK_ROW(causes[i].row.name, finding.cause == causes[i].cause);
+        LG_CHECK_ROW(causes[i].row.name,
+                     finding.headline && strstr(finding.headline, causes[i].row.says));
+        if (finding.headline && !strstr(finding.headline, causes[i].row.says)) {
+            fprintf(stderr, "    %s\n", finding.headline);
+        }
+        lg_finding_free(&finding);
+        lg_observation_free(&seen);
+        scene_end(&s);
+    }
+}
+
 // What the judge makes of it.
 static void test_verdicts(void) {
     lg_stage stages[] = {{.direction = LG_FORWARD}, {.direction = LG_BACKWARD}};
@@ -232,6 +297,7 @@ int main(void) {
     static const lg_test tests[] = {
         {"invariants", test_invariants},
         {"verdicts", test_verdicts},
+        {"causes", test_causes},
         {"the bound of a row's sum", test_bound},
     };
     return lg_run_tests("invariants", tests, sizeof tests / sizeof *tests);
