@@ -144,18 +144,19 @@ static bool is_shared(const lg_exec *x, const lg_alloc *alloc) {
     return alloc == &x->sim->shared || alloc == &x->sim->shared_flat;
 }
 
+// `value`: the bytes of a write, NULL for a read.
 static void check_lane(lg_exec *x, const lg_insn *insn, uint32_t lane, const target *to,
                        const char *value) {
     lg_mem_form form = lg_mem_form_of(insn);
     uint32_t bytes = (uint32_t)form.bytes * form.vec;
-    bool write = is_store(insn);
+    bool write = value != NULL;
     lg_alloc *alloc = to->alloc;
     if (!alloc) {
         return;
     }
     if (is_shared(x, alloc)) {
         if (x->checks & LG_SIM_CHECK_RACE) {
-            bool same = write && memcmp(alloc->host + to->offset, value, bytes) == 0;
+            bool same = value && memcmp(alloc->host + to->offset, value, bytes) == 0;
             lg_race_access(x, insn, (int)lane, to->offset, bytes,
                            write ? LG_RACE_WRITE : LG_RACE_READ, same);
         }
@@ -208,8 +209,8 @@ static void load_lane(lg_exec *x, char *regs, const lg_insn *insn, uint32_t lane
     }
 }
 
-// What this instruction used is what it will most likely use next: the fast path looks there. Memory
-// whose accesses a sanitizer must see is never remembered, so that they all come here.
+// What this instruction used is what it will most likely use next: the fast path looks there.
+// Memory whose accesses a sanitizer must see is never remembered, so that they all come here.
 static void remember_site(lg_exec *x, const lg_insn *insn, lg_alloc *alloc) {
     unsigned watched = alloc && is_shared(x, alloc) ? LG_SIM_CHECK_RACE : LG_SIM_CHECK_INIT;
     if (!alloc || x->checks & watched) {
@@ -221,8 +222,8 @@ static void remember_site(lg_exec *x, const lg_insn *insn, lg_alloc *alloc) {
     }
 }
 
-// All lanes read one place, as they do what a block left for everybody: one check, one read. false: it
-// is not so, or not allowed, and nothing was done.
+// All lanes read one place, as they do what a block left for everybody: one check, one read. false:
+// it is not so, or not allowed, and nothing was done.
 static bool load_uniform(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active) {
     lg_mem_form form = lg_mem_form_of(insn);
     uint32_t first = (uint32_t)__builtin_ctz(active);

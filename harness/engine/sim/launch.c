@@ -193,7 +193,7 @@ static bool start_block(lg_exec *x) {
 
 // Every warp in turn until all have ended; false when the launch is over.
 static bool run_block(lg_exec *x) {
-    int order[LG_MAX_WARPS];
+    int order[LG_MAX_WARPS] = {0};
     int n_done = 0;
     while (n_done < x->n_warps) {
         bool moved = false;
