@@ -201,7 +201,7 @@ static void judge_relation(const relation_run *r, const lg_relation_side *first,
 }
 
 static bool check_one(const relation_run *r, const lg_batch *batch, const lg_reference *reference) {
-    lg_observation seen[3] = {0};
+    lg_observation *seen = lg_arena_array(r->arena, 3, sizeof *seen);
     lg_relation_side others[2] = {0};
     lg_relation_side first = {
         .batch = batch, .reference = reference, .seen = &r->result->observation};
