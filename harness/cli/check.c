@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "model/scenario_read.h"
+#include "pipeline/devrun.h"
 #include "support/str.h"
 
 #include <inttypes.h>
@@ -55,6 +56,17 @@ static int print_generated(const lg_cli *cli) {
     return LG_EXIT_OK;
 }
 
+// Compiles, loads and checks every kernel read, so that a later run finds them in the cache.
+static void compile_kernels(const lg_cli *cli, const lg_kernel_set *kernels, lg_diags *diags) {
+    char *cache = lg_cli_cache(cli);
+    lg_device_session *device = lg_device_open(lg_driver_sim(), lg_cli_nvcc(cli), cache, diags);
+    for (int64_t i = 0; i < kernels->n && device; i++) {
+        lg_device_prepare(device, &kernels->items[i], diags);
+    }
+    lg_device_close(device);
+    free(cache);
+}
+
 int lg_verb_check(const lg_cli *cli) {
     if (cli->schema || cli->reference_page) {
         return print_generated(cli);
@@ -75,6 +87,9 @@ int lg_verb_check(const lg_cli *cli) {
     checked done = {0};
     for (int64_t i = 0; i < files.n; i++) {
         check_file(cli, files.items[i], &done, &diags);
+    }
+    if (cli->compile) {
+        compile_kernels(cli, &done.kernels, &diags);
     }
     printf("%" PRId64 " scenarios (%" PRId64 " points), %" PRId64 " manifests (%" PRId64
            " kernels): %zu error%s\n",

@@ -43,7 +43,7 @@ typedef struct lg_cli {
     uint64_t seed;
     int jobs; // 0: not given
     const char *out, *root, *nvcc, *cache, *device, *only_case, *dtype, *target, *scenario;
-    bool verbose, schema, reference_page;
+    bool verbose, compile, schema, reference_page;
     const char *targets, *logits, *weight; // diagnose; its counts are 0 when they are not given
     int64_t head_width, classes, ignore_index;
     bool has_ignore_index;

@@ -149,6 +149,9 @@ static void take_option(lg_cli *cli, enum option_id id, char *text,
     case OPTION_WEIGHT:
         cli->weight = text;
         break;
+    case OPTION_COMPILE:
+        cli->compile = true;
+        break;
     case OPTION_SCHEMA:
         cli->schema = true;
         break;

@@ -183,6 +183,10 @@ static void set_budget(uint64_t warp_instructions) {
     }
 }
 
+_Static_assert((int)LG_DEVICE_CHECK_INIT == (int)LG_SIM_CHECK_INIT &&
+                   (int)LG_DEVICE_CHECK_RACE == (int)LG_SIM_CHECK_RACE,
+               "the driver hands its bits to the engine as they are");
+
 static void set_checks(unsigned checks) {
     lg_simdrv_context *context;
     if (lg_simdrv_enter_any(&context) == CUDA_SUCCESS) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One batch with its options: what a scenario point generates and what the reference and the kernels
-// are given, plus the ground truth of what was injected.
+// One batch with its options: what a scenario point generates and what the reference and the
+// kernels are given, plus the ground truth of what was injected.
 #ifndef LG_MODEL_BATCH_H
 #define LG_MODEL_BATCH_H
 
@@ -66,9 +66,10 @@ typedef struct lg_batch {
     // int64, labels truncated or narrowed by a loader); LG_DTYPE_NONE: hand over `target` itself.
     lg_tensor device_target;
     bool target_is_probability;
-    lg_tensor weight;      // class weights (C), or elementwise for BCE; may be absent
-    lg_tensor pos_weight;  // BCE with logits only
-    lg_tensor grad_output; // upstream gradient: a scalar for mean/sum, one a row for none; absent: 1
+    lg_tensor weight;     // class weights (C), or elementwise for BCE; may be absent
+    lg_tensor pos_weight; // BCE with logits only
+    lg_tensor
+        grad_output; // upstream gradient: a scalar for mean/sum, one a row for none; absent: 1
     int n_injections;
     lg_injection injections[LG_MAX_FAULTS];
 } lg_batch;

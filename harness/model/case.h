@@ -31,10 +31,11 @@ typedef struct lg_case_result {
     lg_verdict verdict;
     lg_attribution attribution;
     bool column_failed; // untested because the kernel build in this mode failed its self-proof
-    const char *detected_by; // "host_check", "device_assert", "fault_record", "nan", "memory_check",
-                             // "reference" (a wrong number), "invariant" (a gradient that breaks what
-                             // every gradient keeps), "relation" (two runs that disagree), or NULL
-    const char *reason;      // why skipped / what was wrong, in one line; NULL when nothing to say
+    const char
+        *detected_by;   // "host_check", "device_assert", "fault_record", "nan", "memory_check",
+                        // "reference" (a wrong number), "invariant" (a gradient that breaks what
+                        // every gradient keeps), "relation" (two runs that disagree), or NULL
+    const char *reason; // why skipped / what was wrong, in one line; NULL when nothing to say
     bool as_expected;
     const char *expectation; // "detected, cause wrong_head_width" and what differed; never NULL
     lg_finding finding;
@@ -43,14 +44,15 @@ typedef struct lg_case_result {
     int64_t n_loss;
     double *reference_loss;
     int64_t n_reference_loss;
-    int64_t n_rows;              // rows of the batch
+    int64_t n_rows;                       // rows of the batch
     lg_injection injected[LG_MAX_FAULTS]; // ground truth; rows owned by this result
     int n_injected;
-    int64_t head_width;          // C
-    lg_label_bin *labels;        // histogram of the labels as the device gets them, ascending
-    int64_t n_labels;            // bins; 0 for targets that are no class indices
-    double max_error_share; // largest |got-want| / bound over all compared numbers; NaN: none compared
-    char *repro;            // the command that runs exactly this case again
+    int64_t head_width;   // C
+    lg_label_bin *labels; // histogram of the labels as the device gets them, ascending
+    int64_t n_labels;     // bins; 0 for targets that are no class indices
+    double
+        max_error_share; // largest |got-want| / bound over all compared numbers; NaN: none compared
+    char *repro;         // the command that runs exactly this case again
     int64_t elapsed_ns;
 } lg_case_result;
 

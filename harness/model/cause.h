@@ -22,6 +22,7 @@ lg_cause_phase lg_cause_phase_of(lg_cause cause);
 bool lg_cause_parse(const char *name, lg_cause *cause); // "none" parses too
 const char *const *lg_cause_names(size_t *n);           // without "none"
 const char *const *lg_cause_names_from_none(size_t *n); // in the order of the enum
-const char *const *lg_fault_names(size_t *n); // what a scenario can inject: phase DATA, from value 1
+const char *const *
+lg_fault_names(size_t *n); // what a scenario can inject: phase DATA, from value 1
 
 #endif

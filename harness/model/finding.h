@@ -12,7 +12,7 @@
 typedef struct lg_hypothesis {
     lg_cause cause;
     lg_cause with;        // a second cause present at the same time, LG_CAUSE_NONE: alone
-    double probability; // posterior; the list sums to 1
+    double probability;   // posterior; the list sums to 1
     const char *evidence; // one line: why
     const char *advice;   // one line: what to do, or NULL
 } lg_hypothesis;
@@ -25,22 +25,22 @@ typedef struct lg_value_count {
 
 typedef struct lg_finding {
     lg_arena arena;
-    lg_cause cause;  // the most probable, LG_CAUSE_NONE when nothing is wrong
-    bool certain;    // one cause explains the data and no other one can
-    bool ambiguous;  // the data cannot tell: `hypotheses[0..n_named)` are all named
-    bool warning;    // worth saying, but the kernel may run (no_supervised_row)
+    lg_cause cause; // the most probable, LG_CAUSE_NONE when nothing is wrong
+    bool certain;   // one cause explains the data and no other one can
+    bool ambiguous; // the data cannot tell: `hypotheses[0..n_named)` are all named
+    bool warning;   // worth saying, but the kernel may run (no_supervised_row)
     int n_hypotheses;
     lg_hypothesis *hypotheses; // ranked, most probable first
     int n_named;               // how many of them the finding names (1 when not ambiguous)
     int64_t n_rows;            // rows the loss cannot take, ascending
     int64_t *rows;
-    int64_t n_values;          // the values in those rows, most frequent first, at most 16
+    int64_t n_values; // the values in those rows, most frequent first, at most 16
     lg_value_count *values;
     const char *headline; // one line: "labels fill 0..4, the head has 3 outputs"
 } lg_finding;
 
 void lg_finding_free(lg_finding *finding);
 bool lg_finding_names(const lg_finding *finding, lg_cause cause); // among the first n_named,
-                                                                    // alone or as `with`
+                                                                  // alone or as `with`
 
 #endif

@@ -30,12 +30,16 @@ typedef struct lg_fault_record {
     uint32_t code;   // lg_record_code
 } lg_fault_record;
 
-typedef enum lg_record_code { LG_RECORD_LABEL = 1, LG_RECORD_INPUT = 2, LG_RECORD_TARGET = 3 } lg_record_code;
+typedef enum lg_record_code {
+    LG_RECORD_LABEL = 1,
+    LG_RECORD_INPUT = 2,
+    LG_RECORD_TARGET = 3
+} lg_record_code;
 
 // A bad access the engine found (compute-sanitizer's memcheck, without a GPU).
 typedef struct lg_memory_finding {
     bool present;
-    const char *kind;   // "read out of bounds", "write to read-only memory", "misaligned read", …
+    const char *kind; // "read out of bounds", "write to read-only memory", "misaligned read", …
     uint64_t address;
     int64_t bytes;      // size of the access
     const char *buffer; // nearest buffer by its argument name ("input", "target"), or NULL
@@ -71,7 +75,7 @@ typedef struct lg_output {
 enum { LG_MAX_OUTPUTS = 4 };
 
 typedef struct lg_observation {
-    lg_arena arena; // owns the strings and arrays below
+    lg_arena arena;       // owns the strings and arrays below
     bool refused_on_host; // a host check stopped it before any launch
     lg_device_status status;
     const char *status_text;   // "CUDA_ERROR_ASSERT (710)"
@@ -91,7 +95,8 @@ typedef struct lg_observation {
     const char *log;  // device log: printf and assert lines, "" when empty
     int n_outputs;
     lg_output outputs[LG_MAX_OUTPUTS];
-    // Mode-specific: the loss of the bystander/second batch, etc., told in words when it went wrong.
+    // Mode-specific: the loss of the bystander/second batch, etc., told in words when it went
+    // wrong.
     const char *mode_failure;
     bool mode_failure_is_hang;
 } lg_observation;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How reports and progress listen to a session without knowing the pipeline.
 //
-// The session calls the functions one at a time (under its lock), in plan order for case_done, so an
-// observer needs no lock and its output does not depend on --jobs. Pointers live for the call only.
+// The session calls the functions one at a time (under its lock), in plan order for case_done, so
+// an observer needs no lock and its output does not depend on --jobs. Pointers live for the call
+// only.
 #ifndef LG_MODEL_OBSERVER_H
 #define LG_MODEL_OBSERVER_H
 

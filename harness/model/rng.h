@@ -13,13 +13,13 @@ typedef enum lg_stream {
     LG_STREAM_WEIGHT = 3,
     LG_STREAM_POS_WEIGHT = 4,
     LG_STREAM_GRAD_OUTPUT = 5,
-    LG_STREAM_FAULT = 6,    // which rows are spoiled
+    LG_STREAM_FAULT = 6,       // which rows are spoiled
     LG_STREAM_FAULT_VALUE = 7, // with what
-    LG_STREAM_IGNORE = 8,   // which rows are ignored
+    LG_STREAM_IGNORE = 8,      // which rows are ignored
     LG_STREAM_SCHEDULE = 9,
     LG_STREAM_GUARD_BATCH = 10, // which batches a sampled check looks at
     LG_STREAM_GUARD_ROW = 11,   // and which rows
-    LG_STREAM_RELATION = 10, // which row goes where, which way logits are shifted
+    LG_STREAM_RELATION = 10,    // which row goes where, which way logits are shifted
     LG_STREAM_TEST = 100,
 } lg_stream;
 

@@ -12,12 +12,12 @@
 enum { LG_MAX_RANK = 8 };
 
 typedef struct lg_tensor {
-    lg_dtype dtype;            // LG_DTYPE_NONE: there is no such tensor
-    int rank;                  // 0 is a scalar
+    lg_dtype dtype; // LG_DTYPE_NONE: there is no such tensor
+    int rank;       // 0 is a scalar
     int64_t shape[LG_MAX_RANK];
     int64_t stride[LG_MAX_RANK]; // in elements, >= 0; 0 is an expanded dimension
-    void *data;                // element (0, 0, …); owned by the tensor, from lg_buffer_alloc
-    size_t n_stored;           // elements in `data`; every reachable offset is below it
+    void *data;                  // element (0, 0, …); owned by the tensor, from lg_buffer_alloc
+    size_t n_stored;             // elements in `data`; every reachable offset is below it
 } lg_tensor;
 
 bool lg_tensor_exists(const lg_tensor *tensor);

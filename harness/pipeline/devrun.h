@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one kernel on one batch under one launch mode and says what was seen.
 //
-// Outputs are poisoned before the launch and copied back after it unless the context died; where the
-// device does not check each access, buffers have fences (pipeline/buffers.h). A `lg_device_session`
-// belongs to one thread; it creates a fresh context after a sticky error and after a finding.
+// Outputs are poisoned before the launch and copied back after it unless the context died; where
+// the device does not check each access, buffers have fences (pipeline/buffers.h). A
+// `lg_device_session` belongs to one thread; it creates a fresh context after a sticky error and
+// after a finding.
 //
 // The modes:
 //   blocking     each launch waits and returns its own error; nothing is launched after one
-//   async        the loss's launches, then unrelated work: a kernel on the same stream, a kernel and a copy
-//                on another. The other stream is waited for first, so that an error surfaces at somebody
-//                else's call; `mode_failure` when the unrelated work returned wrong numbers
-//   block_sizes  once for each legal block size, each launch blocking. The run whose numbers differ most
-//                from those of the default size (relative) is the observation, so that judging it against
-//                the reference judges them all; `mode_failure` when one differs in class: status, number
-//                of fault records, unwritten elements, NaN, infinity or finite. Stages with fewer sizes than
-//                others keep their last
+//   async        the loss's launches, then unrelated work: a kernel on the same stream, a kernel
+//   and a copy
+//                on another. The other stream is waited for first, so that an error surfaces at
+//                somebody else's call; `mode_failure` when the unrelated work returned wrong
+//                numbers
+//   block_sizes  once for each legal block size, each launch blocking. The run whose numbers differ
+//   most
+//                from those of the default size (relative) is the observation, so that judging it
+//                against the reference judges them all; `mode_failure` when one differs in class:
+//                status, number of fault records, unwritten elements, NaN, infinity or finite.
+//                Stages with fewer sizes than others keep their last
 //
-// A launch's number counts all launches of the case, unrelated ones included; `calls_later` counts the
-// noted driver calls after the failing launch up to the one that returned the error: 0 is the launch
-// itself. A stage whose grid has an empty dimension (no samples) is not launched.
+// A launch's number counts all launches of the case, unrelated ones included; `calls_later` counts
+// the noted driver calls after the failing launch up to the one that returned the error: 0 is the
+// launch itself. A stage whose grid has an empty dimension (no samples) is not launched.
 #ifndef LG_PIPELINE_DEVRUN_H
 #define LG_PIPELINE_DEVRUN_H
 
@@ -30,20 +34,21 @@
 
 typedef struct lg_device_session lg_device_session;
 
-// `cache_dir`: where compiled PTX is kept (by hash of source, headers, flags and compiler); `nvcc`: the
-// compiler, or NULL to refuse sources. Driver stays borrowed.
+// `cache_dir`: where compiled PTX is kept (by hash of source, headers, flags and compiler); `nvcc`:
+// the compiler, or NULL to refuse sources. Driver stays borrowed.
 lg_device_session *lg_device_open(const lg_driver *driver, const char *nvcc, const char *cache_dir,
                                   lg_diags *diags);
 void lg_device_close(lg_device_session *session);
 
-// Compiles (or finds in the cache) and loads the kernel's module, and checks every stage's arguments
-// against the entry's parameters (number, sizes) for each dtype it names. All errors; what is wrong with a
-// source is said once, for the first kernel of it. The kernel must outlive the session.
+// Compiles (or finds in the cache) and loads the kernel's module, and checks every stage's
+// arguments against the entry's parameters (number, sizes) for each dtype it names. All errors;
+// what is wrong with a source is said once, for the first kernel of it. The kernel must outlive the
+// session.
 bool lg_device_prepare(lg_device_session *session, const lg_kernel *kernel, lg_diags *diags);
 
 // Why this kernel cannot take this batch (dtype, shape, option …), or NULL when it can. The text is
-// static or lives in `arena`. Types and strides that a host check refuses are no reason for a guarded
-// kernel: refusing such a batch is what its case shows.
+// static or lives in `arena`. Types and strides that a host check refuses are no reason for a
+// guarded kernel: refusing such a batch is what its case shows.
 const char *lg_device_unsuitable(const lg_kernel *kernel, const lg_batch *batch, lg_mode mode,
                                  lg_arena *arena);
 
@@ -56,9 +61,10 @@ typedef struct lg_run_request {
     bool skip_host_checks; // policy none: nothing stands between the caller and the kernel
 } lg_run_request;
 
-// Host checks are the caller's (lg_hostcheck). Fills `out` (free with lg_observation_free, also after
-// false). false only for faults of lossgate itself or of the set-up (no memory, a size that does not fit a
-// 32-bit parameter, an expression that cannot be evaluated); a failing kernel is an observation.
+// Host checks are the caller's (lg_hostcheck). Fills `out` (free with lg_observation_free, also
+// after false). false only for faults of lossgate itself or of the set-up (no memory, a size that
+// does not fit a 32-bit parameter, an expression that cannot be evaluated); a failing kernel is an
+// observation.
 bool lg_device_run(lg_device_session *session, const lg_run_request *request, lg_observation *out,
                    lg_diags *diags);
 

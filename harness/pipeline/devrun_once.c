@@ -2,7 +2,6 @@
 // One run of a kernel's stages on one batch.
 #include "pipeline/devrun_parts.h"
 
-#include "engine/sim/sim.h"
 #include "support/alloc.h"
 
 #include <stdlib.h>
@@ -230,7 +229,7 @@ static bool set_up(run *r, const lg_run_request *request) {
             r->options->blocking ? "asynchronous" : "blocking");
     }
     r->driver->set_budget(request->budget);
-    r->driver->set_checks(LG_SIM_CHECK_RACE);
+    r->driver->set_checks(LG_DEVICE_CHECK_RACE);
     r->driver->set_schedule(request->schedule);
     free(r->driver->take_log()); // of the run before
     r->sizes = lg_sizes_measure(r->batch);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From reference and observation to a verdict. Passing is proved: every number compared, every output
-// written, every fence whole.
+// From reference and observation to a verdict. Passing is proved: every number compared, every
+// output written, every fence whole.
 #ifndef LG_PIPELINE_JUDGE_H
 #define LG_PIPELINE_JUDGE_H
 
@@ -19,8 +19,8 @@ typedef struct lg_judgement {
     double max_error_share;  // NaN: nothing compared
 } lg_judgement;
 
-// `invalid`: the batch is invalid on the host's own view (invalid rows, or a refusal). Strings live in
-// `arena`.
+// `invalid`: the batch is invalid on the host's own view (invalid rows, or a refusal). Strings live
+// in `arena`.
 lg_judgement lg_judge(const lg_batch *batch, const lg_reference *reference,
                       const lg_refusal *refusal, const lg_kernel *kernel,
                       const lg_observation *observation, lg_arena *arena);

@@ -173,7 +173,8 @@ void lg_expect_check(lg_case_result *result, lg_arena *arena) {
     const lg_expect *expect = &result->what->scenario->expect;
     bool meant = expect->has_verdict && expect->verdict == LG_UNTESTED && result->column_failed;
     if (result->verdict == LG_UNTESTED && !meant) {
-        // Nothing was shown, whatever was expected: unless that a build proves nothing is the point.
+        // Nothing was shown, whatever was expected: unless that a build proves nothing is the
+        // point.
         lg_str_clear(&differs);
         add_part(&differs, "expected %s, found untested", lg_str_text(&wanted));
     } else if (meant) {

@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-void *lg_xmalloc(size_t bytes);             // free with free()
-void *lg_xcalloc(size_t n, size_t bytes);   // zeroed
+void *lg_xmalloc(size_t bytes);           // free with free()
+void *lg_xcalloc(size_t n, size_t bytes); // zeroed
 void *lg_xrealloc(void *old, size_t bytes);
 char *lg_xstrdup(const char *text);
 char *lg_xstrndup(const char *text, size_t n);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A PTX module as parsed: what the text says, with names resolved to indices, nothing executed yet.
 //
-// Everything lives in the module's arena; the module is const once built and may be shared by threads.
-// PTX ISA 9.0 is the reference for every form.
+// Everything lives in the module's arena; the module is const once built and may be shared by
+// threads. PTX ISA 9.0 is the reference for every form.
 #ifndef LG_ENGINE_PTX_AST_H
 #define LG_ENGINE_PTX_AST_H
 
@@ -40,7 +40,7 @@ typedef enum lg_ptx_type {
 #define LG_PTX_TYPE(id, suffix, bytes) LG_PTX_##id,
     LG_PTX_TYPES(LG_PTX_TYPE)
 #undef LG_PTX_TYPE
-    LG_PTX_N_TYPES
+        LG_PTX_N_TYPES
 } lg_ptx_type;
 
 typedef enum lg_ptx_space {
@@ -63,33 +63,87 @@ typedef enum lg_ptx_op {
 } lg_ptx_op;
 
 typedef enum lg_ptx_round { // .rn and .rni are both RN, …
-    LG_ROUND_DEFAULT = 0, LG_ROUND_RN, LG_ROUND_RZ, LG_ROUND_RM, LG_ROUND_RP,
-    LG_ROUND_RNI, LG_ROUND_RZI, LG_ROUND_RMI, LG_ROUND_RPI,
+    LG_ROUND_DEFAULT = 0,
+    LG_ROUND_RN,
+    LG_ROUND_RZ,
+    LG_ROUND_RM,
+    LG_ROUND_RP,
+    LG_ROUND_RNI,
+    LG_ROUND_RZI,
+    LG_ROUND_RMI,
+    LG_ROUND_RPI,
     LG_ROUND_RNA,
 } lg_ptx_round;
 
 typedef enum lg_ptx_cmp {
     LG_CMP_NONE = 0,
-    LG_CMP_EQ, LG_CMP_NE, LG_CMP_LT, LG_CMP_LE, LG_CMP_GT, LG_CMP_GE,
-    LG_CMP_LO, LG_CMP_LS, LG_CMP_HI, LG_CMP_HS,
-    LG_CMP_EQU, LG_CMP_NEU, LG_CMP_LTU, LG_CMP_LEU, LG_CMP_GTU, LG_CMP_GEU,
-    LG_CMP_NUM, LG_CMP_NAN,
+    LG_CMP_EQ,
+    LG_CMP_NE,
+    LG_CMP_LT,
+    LG_CMP_LE,
+    LG_CMP_GT,
+    LG_CMP_GE,
+    LG_CMP_LO,
+    LG_CMP_LS,
+    LG_CMP_HI,
+    LG_CMP_HS,
+    LG_CMP_EQU,
+    LG_CMP_NEU,
+    LG_CMP_LTU,
+    LG_CMP_LEU,
+    LG_CMP_GTU,
+    LG_CMP_GEU,
+    LG_CMP_NUM,
+    LG_CMP_NAN,
 } lg_ptx_cmp;
 
-// The second word of an opcode that selects what it does: mul.lo, atom.add, shfl.bfly, vote.ballot …
+// The second word of an opcode that selects what it does: mul.lo, atom.add, shfl.bfly, vote.ballot
+// …
 typedef enum lg_ptx_sub {
     LG_SUB_NONE = 0,
-    LG_SUB_LO, LG_SUB_HI, LG_SUB_WIDE,
-    LG_SUB_ADD, LG_SUB_MIN, LG_SUB_MAX, LG_SUB_INC, LG_SUB_DEC, LG_SUB_AND, LG_SUB_OR, LG_SUB_XOR,
-    LG_SUB_EXCH, LG_SUB_CAS, LG_SUB_POPC,
-    LG_SUB_UP, LG_SUB_DOWN, LG_SUB_BFLY, LG_SUB_IDX,
-    LG_SUB_ALL, LG_SUB_ANY, LG_SUB_UNI, LG_SUB_BALLOT,
-    LG_SUB_L, LG_SUB_R,                                   // shf
-    LG_SUB_F4E, LG_SUB_B4E, LG_SUB_RC8, LG_SUB_ECL, LG_SUB_ECR, LG_SUB_RC16, // prmt modes
-    LG_SUB_FINITE, LG_SUB_INFINITE, LG_SUB_NUMBER, LG_SUB_NOTANUMBER, LG_SUB_NORMAL,
-    LG_SUB_SUBNORMAL,                                     // testp
-    LG_SUB_SYNC, LG_SUB_ARRIVE, LG_SUB_RED, LG_SUB_WARP,  // bar, barrier
-    LG_SUB_CTA, LG_SUB_GL, LG_SUB_SYS,                    // membar
+    LG_SUB_LO,
+    LG_SUB_HI,
+    LG_SUB_WIDE,
+    LG_SUB_ADD,
+    LG_SUB_MIN,
+    LG_SUB_MAX,
+    LG_SUB_INC,
+    LG_SUB_DEC,
+    LG_SUB_AND,
+    LG_SUB_OR,
+    LG_SUB_XOR,
+    LG_SUB_EXCH,
+    LG_SUB_CAS,
+    LG_SUB_POPC,
+    LG_SUB_UP,
+    LG_SUB_DOWN,
+    LG_SUB_BFLY,
+    LG_SUB_IDX,
+    LG_SUB_ALL,
+    LG_SUB_ANY,
+    LG_SUB_UNI,
+    LG_SUB_BALLOT,
+    LG_SUB_L,
+    LG_SUB_R, // shf
+    LG_SUB_F4E,
+    LG_SUB_B4E,
+    LG_SUB_RC8,
+    LG_SUB_ECL,
+    LG_SUB_ECR,
+    LG_SUB_RC16, // prmt modes
+    LG_SUB_FINITE,
+    LG_SUB_INFINITE,
+    LG_SUB_NUMBER,
+    LG_SUB_NOTANUMBER,
+    LG_SUB_NORMAL,
+    LG_SUB_SUBNORMAL, // testp
+    LG_SUB_SYNC,
+    LG_SUB_ARRIVE,
+    LG_SUB_RED,
+    LG_SUB_WARP, // bar, barrier
+    LG_SUB_CTA,
+    LG_SUB_GL,
+    LG_SUB_SYS, // membar
 } lg_ptx_sub;
 
 typedef struct lg_ptx_mods {
@@ -98,8 +152,8 @@ typedef struct lg_ptx_mods {
     lg_ptx_sub bool_op; // setp.lt.and…: LG_SUB_AND, OR, XOR
     lg_ptx_round round;
     lg_ptx_space space; // ld, st, atom, red, cvta, isspacep
-    bool ftz, sat, approx, full, to, uni, sync, aligned, cc, wrap, clamp, shiftamt, volatile_,
-        nc, noftz, nan, xorsign, relu, satfinite, entry_param;
+    bool ftz, sat, approx, full, to, uni, sync, aligned, cc, wrap, clamp, shiftamt, volatile_, nc,
+        noftz, nan, xorsign, relu, satfinite, entry_param;
     uint8_t vec; // 0, 2, 4
     // Cache operators, .relaxed/.acquire/.release/.acq_rel/.weak, scopes and eviction hints do not
     // change what one warp at a time sees; the parser accepts and drops them.
@@ -123,24 +177,44 @@ typedef enum lg_ptx_operand_kind {
 } lg_ptx_operand_kind;
 
 typedef enum lg_ptx_sreg {
-    LG_SREG_TID_X, LG_SREG_TID_Y, LG_SREG_TID_Z,
-    LG_SREG_NTID_X, LG_SREG_NTID_Y, LG_SREG_NTID_Z,
-    LG_SREG_CTAID_X, LG_SREG_CTAID_Y, LG_SREG_CTAID_Z,
-    LG_SREG_NCTAID_X, LG_SREG_NCTAID_Y, LG_SREG_NCTAID_Z,
-    LG_SREG_LANEID, LG_SREG_WARPID, LG_SREG_NWARPID, LG_SREG_SMID, LG_SREG_NSMID, LG_SREG_GRIDID,
-    LG_SREG_LANEMASK_EQ, LG_SREG_LANEMASK_LE, LG_SREG_LANEMASK_LT, LG_SREG_LANEMASK_GE,
+    LG_SREG_TID_X,
+    LG_SREG_TID_Y,
+    LG_SREG_TID_Z,
+    LG_SREG_NTID_X,
+    LG_SREG_NTID_Y,
+    LG_SREG_NTID_Z,
+    LG_SREG_CTAID_X,
+    LG_SREG_CTAID_Y,
+    LG_SREG_CTAID_Z,
+    LG_SREG_NCTAID_X,
+    LG_SREG_NCTAID_Y,
+    LG_SREG_NCTAID_Z,
+    LG_SREG_LANEID,
+    LG_SREG_WARPID,
+    LG_SREG_NWARPID,
+    LG_SREG_SMID,
+    LG_SREG_NSMID,
+    LG_SREG_GRIDID,
+    LG_SREG_LANEMASK_EQ,
+    LG_SREG_LANEMASK_LE,
+    LG_SREG_LANEMASK_LT,
+    LG_SREG_LANEMASK_GE,
     LG_SREG_LANEMASK_GT,
-    LG_SREG_CLOCK, LG_SREG_CLOCK_HI, LG_SREG_CLOCK64, LG_SREG_GLOBALTIMER,
-    LG_SREG_DYNAMIC_SMEM_SIZE, LG_SREG_TOTAL_SMEM_SIZE,
+    LG_SREG_CLOCK,
+    LG_SREG_CLOCK_HI,
+    LG_SREG_CLOCK64,
+    LG_SREG_GLOBALTIMER,
+    LG_SREG_DYNAMIC_SMEM_SIZE,
+    LG_SREG_TOTAL_SMEM_SIZE,
     LG_N_SREGS
 } lg_ptx_sreg;
 
 typedef struct lg_ptx_operand lg_ptx_operand;
 struct lg_ptx_operand {
     lg_ptx_operand_kind kind;
-    bool negated;     // !p on a predicate source; -x on a register in old forms
-    int32_t reg;      // REG, MEM with a register base; -1 otherwise
-    int32_t symbol;   // SYMBOL, MEM: index into the function's or module's symbols (see below); -1
+    bool negated;   // !p on a predicate source; -x on a register in old forms
+    int32_t reg;    // REG, MEM with a register base; -1 otherwise
+    int32_t symbol; // SYMBOL, MEM: index into the function's or module's symbols (see below); -1
     bool symbol_is_local; // of the function rather than the module
     int64_t offset;
     uint64_t imm_bits;
@@ -150,7 +224,7 @@ struct lg_ptx_operand {
 };
 
 typedef struct lg_ptx_src { // from .loc
-    int32_t file; // index into module->files, -1 unknown
+    int32_t file;           // index into module->files, -1 unknown
     int32_t line;
     int32_t column;
     int32_t inlined_at; // index into function->srcs of the call site, -1 none
@@ -160,16 +234,16 @@ enum { LG_PTX_MAX_OPERANDS = 6 };
 
 typedef struct lg_ptx_insn {
     lg_ptx_op op;
-    int32_t line, column;  // in the PTX text
-    int32_t guard;         // predicate register of @p, -1 none
-    bool guard_negated;    // @!p
-    const char *text;      // mnemonic with all modifiers: "setp.lt.s64"
-    int n_types;           // .f32.s32 → {F32, S32}, in the order written
+    int32_t line, column; // in the PTX text
+    int32_t guard;        // predicate register of @p, -1 none
+    bool guard_negated;   // @!p
+    const char *text;     // mnemonic with all modifiers: "setp.lt.s64"
+    int n_types;          // .f32.s32 → {F32, S32}, in the order written
     lg_ptx_type types[4];
     lg_ptx_mods mods;
     // As written, destination first. call: [LIST ret] FUNC|REG [LIST args], the prototype of an
-    // indirect call is checked and dropped. brx.idx: REG LIST, the elements are LABELs. A cache-policy
-    // operand (.L2::cache_hint) is dropped.
+    // indirect call is checked and dropped. brx.idx: REG LIST, the elements are LABELs. A
+    // cache-policy operand (.L2::cache_hint) is dropped.
     int n_operands;
     lg_ptx_operand operands[LG_PTX_MAX_OPERANDS];
     int32_t src; // index into function->srcs, -1 none
@@ -186,11 +260,12 @@ typedef struct lg_ptx_symbol {
     lg_ptx_space space;
     lg_ptx_type type;
     uint32_t align;
-    uint64_t bytes;  // whole size; 0 for `extern .shared x[]` (dynamic shared memory)
-    // PARAM of an entry: offset in the parameter block. PARAM of a .func: offset in its parameter frame,
-    // which holds the returns, then the parameters, in [0, param_bytes), and the call-sequence
-    // variables after them (sibling { } blocks share their bytes). SHARED, LOCAL: offset in the
-    // function's frame (module-level .shared: 0, placed at load). GLOBAL, CONST: 0 (placed at load).
+    uint64_t bytes; // whole size; 0 for `extern .shared x[]` (dynamic shared memory)
+    // PARAM of an entry: offset in the parameter block. PARAM of a .func: offset in its parameter
+    // frame, which holds the returns, then the parameters, in [0, param_bytes), and the
+    // call-sequence variables after them (sibling { } blocks share their bytes). SHARED, LOCAL:
+    // offset in the function's frame (module-level .shared: 0, placed at load). GLOBAL, CONST: 0
+    // (placed at load).
     uint64_t offset;
     bool is_extern;
     const uint8_t *init; // `bytes` initial bytes, or NULL for zero
@@ -201,7 +276,7 @@ typedef struct lg_ptx_symbol {
         int32_t function;
         int64_t addend;
         bool generic; // generic(name)
-    } *relocs;
+    } * relocs;
     int32_t line;
 } lg_ptx_symbol;
 
@@ -210,21 +285,22 @@ typedef struct lg_ptx_function {
     bool is_entry;
     bool is_extern; // declared only: __assertfail, vprintf, malloc …
     int32_t line;
-    int n_returns;            // .func return parameters: symbols[0..n_returns)
-    int n_params;             // then symbols[n_returns..n_returns+n_params); PARAM space
-    uint64_t param_bytes; // size of the entry's parameter block; .func: returns and parameters
-    int n_symbols;            // params, then shared, local and call-sequence .param variables
-    lg_ptx_symbol *symbols;   // call-sequence .param: PARAM space, offset >= param_bytes
-    // The call-sequence variables lie in [param_bytes, param_bytes + call_param_bytes), of entries too
-    // (there they are not part of what the launch passes).
+    int n_returns;          // .func return parameters: symbols[0..n_returns)
+    int n_params;           // then symbols[n_returns..n_returns+n_params); PARAM space
+    uint64_t param_bytes;   // size of the entry's parameter block; .func: returns and parameters
+    int n_symbols;          // params, then shared, local and call-sequence .param variables
+    lg_ptx_symbol *symbols; // call-sequence .param: PARAM space, offset >= param_bytes
+    // The call-sequence variables lie in [param_bytes, param_bytes + call_param_bytes), of entries
+    // too (there they are not part of what the launch passes).
     uint64_t call_param_bytes;
     uint64_t local_bytes;
     uint64_t shared_bytes; // static shared memory, without the module-level .shared variables
     int n_regs;
-    // Only the registers that are used; scoped redeclarations inside { } get registers of their own.
+    // Only the registers that are used; scoped redeclarations inside { } get registers of their
+    // own.
     lg_ptx_reg *regs;
-    // The last instruction never falls off the end: a `ret` is added where the text has none, so that
-    // every label is the index of an instruction.
+    // The last instruction never falls off the end: a `ret` is added where the text has none, so
+    // that every label is the index of an instruction.
     int n_insns;
     lg_ptx_insn *insns;
     int n_srcs;

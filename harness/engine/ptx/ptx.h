@@ -8,9 +8,9 @@
 #include "support/str.h"
 
 // Parses `n` bytes (a NUL ends it earlier), checks types, operands, labels and forms, lays out
-// parameters and frames, and computes the reconvergence points. Lists *all* problems it can, with line
-// and column of the PTX; NULL when there is any. Never crashes or hangs on hostile input (nesting,
-// counts and sizes are bounded). Free with lg_ptx_free.
+// parameters and frames, and computes the reconvergence points. Lists *all* problems it can, with
+// line and column of the PTX; NULL when there is any. Never crashes or hangs on hostile input
+// (nesting, counts and sizes are bounded). Free with lg_ptx_free.
 lg_ptx_module *lg_ptx_load(const char *name, const char *text, size_t n, lg_diags *diags);
 void lg_ptx_free(lg_ptx_module *module);
 

@@ -133,8 +133,8 @@ typedef struct lg_code {
     // rows; then the filled slots; then scratch.
     uint32_t zeroed_end, frame_bytes, scratch;
     bool clear_registers; // some register may be read before it is written: clear on every entry
-    uint32_t rows;      // slot of the parameter rows: word k of lane l is uint32_t [k * 32 + l]
-    uint32_t rows_base; // byte offset of the first row
+    uint32_t rows;        // slot of the parameter rows: word k of lane l is uint32_t [k * 32 + l]
+    uint32_t rows_base;   // byte offset of the first row
     uint32_t n_rows;
     int n_fixed, n_moving; // fixed: for a launch; moving: on every entry of a frame
     lg_fill *fixed, *moving;

@@ -185,8 +185,8 @@ static bool open_frame(lg_exec *x, lg_warp *warp, int depth, const lg_code *code
     frame->simt_base = warp->n_simt;
     uint32_t header[2] = {UINT32_MAX, 0}; // slot 0 and the carry flag
     memcpy(frame->regs, header, sizeof header);
-    // Unwritten registers are zero. Only code that can read one notices, and clearing them took a fifth
-    // of the time of launches with many short warps.
+    // Unwritten registers are zero. Only code that can read one notices, and clearing them took a
+    // fifth of the time of launches with many short warps.
     if (code->clear_registers) {
         memset(frame->regs + 64, 0, code->zeroed_end - 64);
     }
