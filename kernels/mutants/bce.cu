@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A broken gradient of binary cross-entropy. The quotient (p - t) / ((1 - p)·p) is kept from 0/0 by a
-// least divisor, which in float16 is itself 0: 10^-12 has no place there.
+// A broken gradient of binary cross-entropy. The quotient (p - t) / ((1 - p)·p) is kept from 0/0 by
+// a least divisor, which in float16 is itself 0: 10^-12 has no place there.
 #include "../lossgate_reduce.cuh"
 
 template <typename T, bool NARROW>
@@ -22,9 +22,8 @@ __device__ void backward(T *grad_input, const T *grad_output, const T *input, co
 }
 
 #define BACKWARD_ENTRY(name, NARROW, d, T)                                                         \
-    extern "C" __global__ void bce_backward_##name##_##d(T *grad_input, const T *grad_output,      \
-                                                         const T *input, const T *target,          \
-                                                         int64_t elements) {                       \
+    extern "C" __global__ void bce_backward_##name##_##d(                                          \
+        T *grad_input, const T *grad_output, const T *input, const T *target, int64_t elements) {  \
         backward<T, NARROW>(grad_input, grad_output, input, target, elements);                     \
     }
 

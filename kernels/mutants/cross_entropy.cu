@@ -2,13 +2,14 @@
 //
 // Broken cross-entropies: what cross_entropy.cu would be with one line of it wrong.
 //
-// The story. Each flaw below has stood in a published kernel or been reported of one; flaw `none` is the
-// fixed kernel, from the same lines. README.md in this folder says what each must be caught for. Formulas
-// are those of cross_entropy.cu; here one thread does a row, and the lanes, tiles and shards of the
-// kernels that the flaws come from are loops. Only `block_…` has the threads of a block share a row.
+// The story. Each flaw below has stood in a published kernel or been reported of one; flaw `none`
+// is the fixed kernel, from the same lines. README.md in this folder says what each must be caught
+// for. Formulas are those of cross_entropy.cu; here one thread does a row, and the lanes, tiles and
+// shards of the kernels that the flaws come from are loops. Only `block_…` has the threads of a
+// block share a row.
 //
-// The shapes. Contiguous N×C input in float32, int64 labels, class weights or null. With reduction none
-// the row's loss goes to `output`, else to row_loss and row_weight, which finish_rows adds.
+// The shapes. Contiguous N×C input in float32, int64 labels, class weights or null. With reduction
+// none the row's loss goes to `output`, else to row_loss and row_weight, which finish_rows adds.
 #include "../lossgate_reduce.cuh"
 
 enum class flaw {
@@ -206,7 +207,8 @@ template <bool MAX> __device__ float block_reduce(float *shared, float mine) {
     return shared[0];
 }
 
-// Rows no wider than a warp are done by one thread, so that only wide ones show the missing barrier.
+// Rows no wider than a warp are done by one thread, so that only wide ones show the missing
+// barrier.
 template <flaw F>
 __device__ row_term<float> block_row(const float *input, const int64_t *target, const view &v) {
     __shared__ float shared[LANES];
@@ -254,14 +256,17 @@ __device__ float probability_row(const float *input, const float *target, int64_
 }
 
 // The entries.
-#define PARAMS int64_t samples, int64_t n_classes, int64_t ignore_index, double smoothing, int reduction
-#define VIEW view{samples, n_classes, ignore_index, smoothing, reduction}
+#define PARAMS                                                                                     \
+    int64_t samples, int64_t n_classes, int64_t ignore_index, double smoothing, int reduction
+#define VIEW                                                                                       \
+    view {                                                                                         \
+        samples, n_classes, ignore_index, smoothing, reduction                                     \
+    }
 
 #define FORWARD_ENTRY(F)                                                                           \
-    extern "C" __global__ void row_forward_##F(float *output, float *row_losses,                   \
-                                               float *row_weights, const float *input,             \
-                                               const int64_t *target, const float *weight,         \
-                                               PARAMS) {                                           \
+    extern "C" __global__ void row_forward_##F(                                                    \
+        float *output, float *row_losses, float *row_weights, const float *input,                  \
+        const int64_t *target, const float *weight, PARAMS) {                                      \
         const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;           \
         if (row < samples) {                                                                       \
             write_row(output, row_losses, row_weights, reduction, row,                             \
@@ -290,9 +295,9 @@ __device__ float probability_row(const float *input, const float *target, int64_
     }
 
 #define PROBABILITY_ENTRY(name, zero_rule)                                                         \
-    extern "C" __global__ void probability_forward_##name(                                         \
-        float *output, const float *input, const float *target, int64_t samples,                   \
-        int64_t n_classes) {                                                                       \
+    extern "C" __global__ void probability_forward_##name(float *output, const float *input,       \
+                                                          const float *target, int64_t samples,    \
+                                                          int64_t n_classes) {                     \
         const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;           \
         if (row < samples) {                                                                       \
             output[row] = probability_row(input, target, n_classes, row, zero_rule);               \

@@ -2,13 +2,13 @@
 //
 // Broken negative log-likelihoods: what nll_loss.cu would be with one line of it wrong.
 //
-// The story. Each flaw below has stood in a published kernel or been reported of one. A kernel with a
-// flaw is `row_…` (one row a thread, reduction none), `sum_…` (mean and sum, one block), `either_…` (any
-// reduction) or `grid_…` (several blocks); flaw `none` is the fixed kernel, from the same lines.
-// README.md in this folder says what each must be caught for.
+// The story. Each flaw below has stood in a published kernel or been reported of one. A kernel with
+// a flaw is `row_…` (one row a thread, reduction none), `sum_…` (mean and sum, one block),
+// `either_…` (any reduction) or `grid_…` (several blocks); flaw `none` is the fixed kernel, from
+// the same lines. README.md in this folder says what each must be caught for.
 //
-// The shapes. As in nll_loss.cu: input N×C×S and target N×S by strides in elements, row r = n·S + s,
-// float32 or float16 input, int64 labels, no class weights. grad_input is contiguous.
+// The shapes. As in nll_loss.cu: input N×C×S and target N×S by strides in elements, row r = n·S +
+// s, float32 or float16 input, int64 labels, no class weights. grad_input is contiguous.
 #include "../lossgate_reduce.cuh"
 
 enum class flaw {
@@ -297,7 +297,10 @@ __device__ void sum_backward(T *grad_input, const T *grad_output, const T *total
 #define VIEW_PARAMS                                                                                \
     int64_t samples, int64_t n_classes, int64_t spatial, int64_t sn, int64_t sc, int64_t ss,       \
         int64_t tn, int64_t ts, int64_t ignore_index
-#define VIEW view{samples, n_classes, spatial, sn, sc, ss, tn, ts, ignore_index}
+#define VIEW                                                                                       \
+    view {                                                                                         \
+        samples, n_classes, spatial, sn, sc, ss, tn, ts, ignore_index                              \
+    }
 
 #define ROW_ENTRIES(F)                                                                             \
     extern "C" __global__ void row_forward_##F(float *output, const float *input,                  \
@@ -388,4 +391,6 @@ extern "C" __global__ void grid_finish_none(float *output, const float *partial,
 }
 
 // Some other work of the program: it is given no labels, and fails for reasons of its own.
-extern "C" __global__ void bystander(int64_t samples) { assert(samples != 6 && "idx < limit"); }
+extern "C" __global__ void bystander(int64_t samples) {
+    assert(samples != 6 && "idx < limit");
+}
