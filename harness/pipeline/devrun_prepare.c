@@ -8,12 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The label type whose entry reads labels of type `target`: that type, or for raw labels (which only
+// an unchecked kernel is given) int64 if there is such an entry, else the first there is.
+static lg_dtype entry_target(const lg_kernel *kernel, lg_dtype target) {
+    uint32_t takes = kernel->target_dtypes;
+    if (takes == 0 || takes & 1u << target) {
+        return target;
+    }
+    return takes & 1u << LG_INT64 ? LG_INT64 : (lg_dtype)__builtin_ctz(takes);
+}
+
 char *lg_entry_name(const lg_kernel *kernel, const char *entry, lg_dtype input, lg_dtype target) {
     const struct {
         const char *mark;
         const char *text;
     } marks[] = {{"{dtype}", lg_dtype_name(input)},
-                 {"{target}", lg_dtype_name(target)},
+                 {"{target}", lg_dtype_name(entry_target(kernel, target))},
                  {"{policy}", lg_policy_name(kernel->policy)}};
     lg_str name = {0};
     for (const char *at = entry; *at;) {

@@ -29,6 +29,13 @@ static bool entries_name_target(const lg_kernel *kernel) {
     return false;
 }
 
+// An unchecked kernel is given the bytes of labels whose type a checked call refuses, as a caller that
+// casts a pointer would: it reads them as labels of its own type.
+static bool reads_raw_labels(const lg_kernel *kernel, const lg_batch *batch, lg_arena *arena) {
+    return kernel->policy == LG_POLICY_NONE && !is_binary(batch) && !batch->target_is_probability &&
+           lg_hostcheck(batch, arena).cause != LG_CAUSE_NONE;
+}
+
 static const char *types_reason(const lg_kernel *kernel, const lg_batch *batch, lg_arena *arena) {
     lg_dtype input = batch->input.dtype;
     lg_dtype target = lg_batch_device_target(batch)->dtype;
@@ -36,6 +43,9 @@ static const char *types_reason(const lg_kernel *kernel, const lg_batch *batch, 
         return lg_arena_printf(arena, "it takes no %s input", lg_dtype_name(input));
     }
     if (!has_bit(kernel->target_dtypes, target)) {
+        if (reads_raw_labels(kernel, batch, arena)) {
+            return NULL;
+        }
         return lg_arena_printf(arena, "it takes no %s targets", lg_dtype_name(target));
     }
     // Float targets go with an input of the same type, unless there is an entry for each pair.
