@@ -71,6 +71,12 @@ to the kernel. Alarms, changed and broken are shares of the clean batches.</p>
 {% endfor %}</table></div>
 {% endif %}
 <h2>Cases</h2>
+<svg width="0" height="0" aria-hidden="true"><defs>
+{% for bars in histograms %}<g id="{{ bars.id }}">{% for bar in bars.bins %}<rect x="{{ bar.x }}" y="{{ bar.y
+}}" width="{{ bar.w }}" height="{{ bar.h }}" fill="{{ 'var(--bad)' if bar.outside else 'currentColor'
+}}"><title>{{ bar.title }}</title></rect>{% if bar.label %}<text x="{{ bar.x }}" y="80">{{ bar.label
+}}</text>{% endif %}{% endfor %}</g>
+{% endfor %}</defs></svg>
 {% for case in cases %}
 <details id="c-{{ case.id }}"{{ ' open' if case.open }}>
 <summary><span class="{{ case.class }}">{{ case.verdict }}</span> {{ case.scenario }}
@@ -79,11 +85,8 @@ to the kernel. Alarms, changed and broken are shares of the clean batches.</p>
 {% for name, value in case.fields %}<dt>{{ name }}</dt><dd>{{ value }}</dd>
 {% endfor %}<dt>replay</dt><dd><code>{{ case.repro }}</code></dd>
 </dl>
-{% if case.bars %}<svg role="img" aria-label="label histogram" width="{{ case.bars.width }}" height="86">
-{% for bar in case.bars.bins %}<rect x="{{ bar.x }}" y="{{ bar.y }}" width="{{ bar.w }}" height="{{ bar.h }}"
-fill="{{ 'var(--bad)' if bar.outside else 'currentColor' }}"><title>{{ bar.title }}</title></rect>
-{% if bar.label %}<text x="{{ bar.x }}" y="80">{{ bar.label }}</text>{% endif %}
-{% endfor %}</svg>{% endif %}
+{% if case.bars %}<svg role="img" aria-label="label histogram" width="{{ case.bars.width }}" height="86"><use
+href="#{{ case.bars.id }}"/></svg>{% endif %}
 </details>
 {% endfor %}
 </body>
@@ -187,10 +190,14 @@ def bin_name(item):
     return str(low) if low == high else f"{low}..{high}"
 
 
-def make_bars(case):
+def make_bars(case, histograms):
+    """The histogram of a case's labels. Cases of one batch share theirs: it is drawn once in the page."""
     bins = case.get("labels") or []
     if not bins:
         return None
+    key = (json.dumps(bins), case.get("head_width", 0))
+    if key in histograms:
+        return histograms[key]
     top = max(item["count"] for item in bins) or 1
     step = max(8, min(36, 900 // len(bins)))
     every = max(1, -(-40 // step))  # a label needs about 40 pixels
@@ -202,7 +209,8 @@ def make_bars(case):
         short = name if len(name) <= 12 else name[:11] + "…"
         bars.append({"x": i * step, "y": 66 - height, "w": step - 2, "h": height, "outside": outside,
                      "title": f"label {name}: {item['count']}", "label": short if i % every == 0 else ""})
-    return {"width": len(bins) * step + 60, "bins": bars}
+    histograms[key] = {"id": f"h-{len(histograms)}", "width": len(bins) * step + 60, "bins": bars}
+    return histograms[key]
 
 
 def rows_text(case):
@@ -261,15 +269,16 @@ def make_page(cases, guards=None):
     families = OrderedDict()
     for case in cases:
         families.setdefault(str(case["kernel"]).split("/")[0], []).append(case)
+    histograms = {}
     shown = [{"id": c["id"], "verdict": c["verdict"], "scenario": c["scenario"], "kernel": c["kernel"],
               "mode": c["mode"], "point": c.get("point") or "", "class": css_class(c),
               "open": not c["as_expected"] and len(cases) < 50, "fields": make_fields(c),
-              "bars": make_bars(c), "repro": c.get("repro") or ""}
+              "bars": make_bars(c, histograms), "repro": c.get("repro") or ""}
              for c in sorted(cases, key=lambda c: (c["as_expected"], ))]
     environment = jinja2.Environment(autoescape=True, trim_blocks=False,
                                      undefined=jinja2.StrictUndefined)
     return environment.from_string(TEMPLATE).render(
-        guards=guards, counts=counts, verdicts=dict(sorted(verdicts.items())), cases=shown,
+        guards=guards, counts=counts, histograms=histograms.values(), verdicts=dict(sorted(verdicts.items())), cases=shown,
         blocks=[make_block(some) for some in families.values()],
         devices=sorted({str(c["device"]) for c in cases if c.get("device")}))
 

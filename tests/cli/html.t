@@ -14,8 +14,9 @@ shell grep -c '<details' out/report.html; grep -c '<script' out/report.html; gre
 out 4
 out 0
 out 4
-out 4
+out 5
 out 0
+# (Each case shows its histogram, drawn once in a hidden picture.)
 # A line that a killed run left cut is left out; a line that is no case is an error.
 shell head -c 300 out/cases.jsonl > cut.jsonl; python3 {src}/reports/html.py cut.jsonl -o cut.html
 out cut.html: 0 cases
