@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The label type whose entry reads labels of type `target`: that type, or for raw labels (which only
-// an unchecked kernel is given) int64 if there is such an entry, else the first there is.
+// The label type whose entry reads labels of type `target`: that type, or for raw labels (which
+// only an unchecked kernel is given) int64 if there is such an entry, else the first there is.
 static lg_dtype entry_target(const lg_kernel *kernel, lg_dtype target) {
     uint32_t takes = kernel->target_dtypes;
     if (takes == 0 || takes & 1u << target) {

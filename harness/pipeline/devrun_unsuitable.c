@@ -29,8 +29,8 @@ static bool entries_name_target(const lg_kernel *kernel) {
     return false;
 }
 
-// An unchecked kernel is given the bytes of labels whose type a checked call refuses, as a caller that
-// casts a pointer would: it reads them as labels of its own type.
+// An unchecked kernel is given the bytes of labels whose type a checked call refuses, as a caller
+// that casts a pointer would: it reads them as labels of its own type.
 static bool reads_raw_labels(const lg_kernel *kernel, const lg_batch *batch, lg_arena *arena) {
     return kernel->policy == LG_POLICY_NONE && !is_binary(batch) && !batch->target_is_probability &&
            lg_hostcheck(batch, arena).cause != LG_CAUSE_NONE;
@@ -116,7 +116,9 @@ static const char *direction_reason(const lg_kernel *kernel, const lg_batch *bat
     if ((batch->loss.direction & LG_FORWARD) && !forward) {
         return "it has no forward pass";
     }
-    if ((batch->loss.direction & LG_BACKWARD) && !backward) {
+    // Where both are asked for, a kernel without a backward pass is judged by its forward pass
+    // alone.
+    if (batch->loss.direction == LG_BACKWARD && !backward) {
         return "it has no backward pass";
     }
     return NULL;

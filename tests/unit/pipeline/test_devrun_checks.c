@@ -254,13 +254,16 @@ static void test_unsuitable(void) {
     EXPECT("input type", "it takes no float64 input");
     START(2, two, LG_FLOAT32, LG_INT32);
     EXPECT("target type", "it takes no int32 targets");
-    // The host refuses float class indices: a guarded kernel has this case, an unguarded one has no
-    // entry.
+    // The host refuses float class indices: a guarded kernel has this case. An unguarded one is
+    // given their bytes; but types that a checked call takes are simply not its own.
     START(2, two, LG_FLOAT32, LG_FLOAT32);
     EXPECT("float labels, guarded", NULL);
     START(2, two, LG_FLOAT32, LG_FLOAT32);
     kernel.policy = LG_POLICY_NONE;
-    EXPECT("float labels, unguarded", "it takes no float32 targets");
+    EXPECT("float labels, unguarded", NULL);
+    START(2, two, LG_FLOAT32, LG_INT32);
+    kernel.policy = LG_POLICY_NONE;
+    EXPECT("int32 labels, unguarded", "it takes no int32 targets");
     // Their bits are integers to the device.
     START(2, two, LG_FLOAT32, LG_FLOAT32);
     kernel.policy = LG_POLICY_NONE;
@@ -276,8 +279,11 @@ static void test_unsuitable(void) {
     CU_ASSERT_TRUE_FATAL(lg_tensor_init(&batch.pos_weight, LG_FLOAT32, 1, two + 1));
     EXPECT("pos_weight", "it takes no pos_weight");
     START(2, two, LG_FLOAT32, LG_INT64);
-    batch.loss.direction = LG_BOTH;
+    batch.loss.direction = LG_BACKWARD;
     EXPECT("backward", "it has no backward pass");
+    START(2, two, LG_FLOAT32, LG_INT64);
+    batch.loss.direction = LG_BOTH;
+    EXPECT("both, forward alone", NULL);
     START(2, two, LG_FLOAT32, LG_INT64);
     mode = LG_MODE_BLOCK_SIZES;
     EXPECT("one block size", "it has one legal block size");

@@ -18,6 +18,7 @@ typedef struct expect_row {
     lg_expect expect;
     bool as_expected;
     const char *text;
+    bool names_kernels; // the scenario says which kernels must show it
 } expect_row;
 
 #define GUARDED LG_POLICY_ASSERT
@@ -240,7 +241,19 @@ static const expect_row rows[] = {
      NULL,
      {.has_verdict = true, .verdict = LG_DETECTED},
      false,
-     "expected detected, found skipped"},
+     "expected detected, found skipped",
+     true},
+    {"skipped by a kernel nobody asked for",
+     WIDTH,
+     GUARDED,
+     LG_SKIPPED,
+     NO_ATTRIBUTION,
+     NO_FAULT,
+     NULL,
+     {.has_verdict = true, .verdict = LG_DETECTED},
+     true,
+     "detected",
+     false},
     {"another cause expected",
      WIDTH,
      GUARDED,
@@ -334,6 +347,7 @@ static void test_each_result_meets_its_expectation(void) {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const expect_row *row = &rows[i];
         lg_scenario scenario = {.name = "s", .expect = row->expect};
+        scenario.kernels.n = row->names_kernels;
         scenario.n_faults = row->fault != LG_CAUSE_NONE;
         scenario.faults[0].kind = row->fault;
         lg_kernel kernel = {.name = "k", .policy = row->policy};
