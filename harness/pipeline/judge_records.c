@@ -34,10 +34,12 @@ static bool record_is_right(const lg_batch *batch, const lg_fault_record *record
         return record->value == lg_tensor_get_i64(lg_batch_device_target(batch), record->row) &&
                record->lower == 0 && record->upper == lg_batch_head_width(batch);
     case LG_RECORD_INPUT:
-        return record->value == bits_of(lg_tensor_get_f64(&batch->input, record->row));
+        return record->value == bits_of(lg_tensor_get_f64(&batch->input, record->row)) &&
+               record->lower == 0 && record->upper == 1;
     case LG_RECORD_TARGET:
         return record->value ==
-               bits_of(lg_tensor_get_f64(lg_batch_device_target(batch), record->row));
+                   bits_of(lg_tensor_get_f64(lg_batch_device_target(batch), record->row)) &&
+               record->lower == 0 && record->upper == 1;
     }
     return false;
 }
