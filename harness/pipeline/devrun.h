@@ -7,7 +7,8 @@
 // after a finding.
 //
 // The modes:
-//   blocking     each launch waits and returns its own error; nothing is launched after one. Races on
+//   blocking     each launch waits and returns its own error; nothing is launched after one. Races
+//   on
 //                shared memory are looked for (on a device that can)
 //   async        the loss's launches, then unrelated work: a kernel on the same stream, a kernel
 //   and a copy
