@@ -83,14 +83,14 @@ void lg_batch_free(lg_batch *batch) {
     *batch = (lg_batch){0};
 }
 
-static bool is_binary(const lg_batch *batch) {
+bool lg_batch_is_binary(const lg_batch *batch) {
     return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
 }
 
 int64_t lg_batch_samples(const lg_batch *batch) {
     const lg_tensor *input = &batch->input;
     // A class-index loss takes a lone dimension as the classes of one sample; BCE as the samples.
-    if (input->rank == 0 || (input->rank == 1 && !is_binary(batch))) {
+    if (input->rank == 0 || (input->rank == 1 && !lg_batch_is_binary(batch))) {
         return 1;
     }
     return input->shape[0];
@@ -98,7 +98,7 @@ int64_t lg_batch_samples(const lg_batch *batch) {
 
 int64_t lg_batch_head_width(const lg_batch *batch) {
     const lg_tensor *input = &batch->input;
-    if (is_binary(batch) || input->rank == 0) {
+    if (lg_batch_is_binary(batch) || input->rank == 0) {
         return 1;
     }
     return input->rank == 1 ? input->shape[0] : input->shape[1];
@@ -106,7 +106,7 @@ int64_t lg_batch_head_width(const lg_batch *batch) {
 
 int64_t lg_batch_spatial(const lg_batch *batch) {
     int64_t product = 1;
-    for (int i = is_binary(batch) ? 1 : 2; i < batch->input.rank; i++) {
+    for (int i = lg_batch_is_binary(batch) ? 1 : 2; i < batch->input.rank; i++) {
         product *= batch->input.shape[i];
     }
     return product;

@@ -75,6 +75,7 @@ typedef struct lg_batch {
 } lg_batch;
 
 void lg_batch_free(lg_batch *batch);
+bool lg_batch_is_binary(const lg_batch *batch);     // a BCE loss: every element is a row
 int64_t lg_batch_rows(const lg_batch *batch);       // N·S (for BCE: numel)
 int64_t lg_batch_head_width(const lg_batch *batch); // C, measured from the input's shape (BCE: 1)
 int64_t lg_batch_samples(const lg_batch *batch);    // N (1 for an unbatched input)

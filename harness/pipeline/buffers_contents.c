@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_binary(const lg_batch *batch) {
-    return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
-}
-
 static lg_dtype total_weight_dtype(const lg_kernel *kernel, const lg_batch *batch) {
     lg_dtype dtype = batch->input.dtype;
     bool half = dtype == LG_FLOAT16 || dtype == LG_BFLOAT16;
@@ -39,7 +35,7 @@ static bool broadcasts(const lg_tensor *from, const lg_tensor *to) {
 // Elementwise weights of BCE are handed over in the input's shape. Weights that do not fit it (a
 // batch the host would refuse) go as they are.
 static bool is_expanded(const lg_batch *batch, lg_arg_id arg, const lg_tensor *tensor) {
-    return (arg == LG_ARG_POS_WEIGHT || (arg == LG_ARG_WEIGHT && is_binary(batch))) &&
+    return (arg == LG_ARG_POS_WEIGHT || (arg == LG_ARG_WEIGHT && lg_batch_is_binary(batch))) &&
            lg_tensor_exists(tensor) && broadcasts(tensor, &batch->input);
 }
 

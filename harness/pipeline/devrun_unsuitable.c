@@ -12,10 +12,6 @@ static bool has_bit(uint32_t set, int bit) {
     return set & 1u << bit;
 }
 
-static bool is_binary(const lg_batch *batch) {
-    return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
-}
-
 static bool host_refuses(const lg_kernel *kernel, const lg_batch *batch, lg_arena *arena) {
     return kernel->policy != LG_POLICY_NONE && lg_hostcheck(batch, arena).cause != LG_CAUSE_NONE;
 }
@@ -32,8 +28,8 @@ static bool entries_name_target(const lg_kernel *kernel) {
 // An unchecked kernel is given the bytes of labels whose type a checked call refuses, as a caller
 // that casts a pointer would: it reads them as labels of its own type.
 static bool reads_raw_labels(const lg_kernel *kernel, const lg_batch *batch, lg_arena *arena) {
-    return kernel->policy == LG_POLICY_NONE && !is_binary(batch) && !batch->target_is_probability &&
-           lg_hostcheck(batch, arena).cause != LG_CAUSE_NONE;
+    return kernel->policy == LG_POLICY_NONE && !lg_batch_is_binary(batch) &&
+           !batch->target_is_probability && lg_hostcheck(batch, arena).cause != LG_CAUSE_NONE;
 }
 
 static const char *types_reason(const lg_kernel *kernel, const lg_batch *batch, lg_arena *arena) {
@@ -57,7 +53,7 @@ static const char *types_reason(const lg_kernel *kernel, const lg_batch *batch, 
 }
 
 static const char *shape_reason(const lg_kernel *kernel, const lg_batch *batch) {
-    if (is_binary(batch)) {
+    if (lg_batch_is_binary(batch)) {
         return NULL; // elementwise: every shape is the same to it
     }
     if (batch->input.rank <= 1) {
@@ -99,8 +95,8 @@ static const char *strides_reason(const lg_kernel *kernel, const lg_batch *batch
         return "it takes contiguous arrays only";
     }
     int64_t stride;
-    int input_from = is_binary(batch) ? 0 : 2;
-    int target_from = is_binary(batch) ? 0 : batch->target_is_probability ? 2 : 1;
+    int input_from = lg_batch_is_binary(batch) ? 0 : 2;
+    int target_from = lg_batch_is_binary(batch) ? 0 : batch->target_is_probability ? 2 : 1;
     if (!lg_collapse(input, input_from, &stride) || !lg_collapse(target, target_from, &stride)) {
         return "the extra dimensions have no common stride";
     }
@@ -135,7 +131,7 @@ const char *lg_device_unsuitable(const lg_kernel *kernel, const lg_batch *batch,
         return lg_arena_printf(arena, "it has no reduction %s",
                                lg_reduction_name(batch->loss.reduction));
     }
-    if (!is_binary(batch) && batch->target_is_probability != kernel->probability_targets) {
+    if (!lg_batch_is_binary(batch) && batch->target_is_probability != kernel->probability_targets) {
         return kernel->probability_targets ? "it takes class probabilities only"
                                            : "it takes class indices only";
     }

@@ -15,17 +15,13 @@ static bool no_memory(const lg_fault_spec *fault, lg_diags *diags) {
                     lg_cause_name(fault->kind));
 }
 
-static bool is_binary(const lg_batch *batch) {
-    return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
-}
-
 static bool has_data(const lg_tensor *tensor) {
     return lg_tensor_exists(tensor) && tensor->data;
 }
 
 // The flat index of class c in a row of an N×C×d… array: rows count over (n, d…).
 static int64_t entry_of(const lg_batch *batch, int64_t row, int64_t c) {
-    if (is_binary(batch)) {
+    if (lg_batch_is_binary(batch)) {
         return row;
     }
     int64_t spatial = lg_batch_spatial(batch);
@@ -70,7 +66,7 @@ static bool choose(const lg_fault_spec *fault, int index, uint64_t seed, const l
 // probability. `otherwise`: where there is none.
 static int64_t counting_class(const lg_batch *batch, int64_t row, int64_t otherwise) {
     int64_t width = lg_batch_head_width(batch);
-    if (is_binary(batch)) {
+    if (lg_batch_is_binary(batch)) {
         return otherwise;
     }
     if (!batch->target_is_probability) {
@@ -116,7 +112,7 @@ static bool inject_nonfinite(const lg_fault_spec *fault, int index, uint64_t see
 static bool inject_bce_range(const lg_fault_spec *fault, int index, uint64_t seed, lg_batch *batch,
                              lg_injection *injection, lg_diags *diags) {
     bool in_target = lg_fault_has_form(fault, "target");
-    if (!is_binary(batch)) {
+    if (!lg_batch_is_binary(batch)) {
         return lg_error(diags, fault->loc, "bce_range needs a binary loss");
     }
     if (batch->loss.kind == LG_BCE_WITH_LOGITS && !in_target) {
@@ -206,7 +202,7 @@ static bool inject_value_domain(const lg_scenario *scenario, int index, uint64_t
     if (!negative && !lg_fault_has_form(fault, "unnormalised")) {
         return lg_fault_unknown_form(fault, diags);
     }
-    if (!batch->target_is_probability || is_binary(batch)) {
+    if (!batch->target_is_probability || lg_batch_is_binary(batch)) {
         return lg_error(diags, fault->loc,
                         "value_domain: this form needs class-probability targets");
     }
@@ -234,7 +230,7 @@ static bool ensure_weights(const lg_fault_spec *fault, lg_batch *batch, lg_diags
     }
     int64_t shape[LG_MAX_RANK] = {lg_batch_head_width(batch)};
     int rank = 1;
-    if (is_binary(batch)) {
+    if (lg_batch_is_binary(batch)) {
         rank = batch->input.rank;
         memcpy(shape, batch->input.shape, sizeof shape);
     }

@@ -12,10 +12,6 @@
 // A power of two, so that taking it off again is exact; beyond 88, where exp leaves float.
 static const double shift = 128;
 
-static bool is_binary(const lg_batch *batch) {
-    return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
-}
-
 // Which rows make the other batch, and its input's shape.
 typedef struct plan {
     int rank;
@@ -56,7 +52,7 @@ static bool plan_permuted(const lg_batch *batch, uint64_t seed, plan *p) {
         return false;
     }
     int64_t samples = p->rank > 0 ? p->shape[0] : 1;
-    int64_t together = is_binary(batch) && samples > 0 ? p->n_rows / samples : 1;
+    int64_t together = lg_batch_is_binary(batch) && samples > 0 ? p->n_rows / samples : 1;
     int64_t n = p->n_rows / (together > 0 ? together : 1);
     int64_t *order = lg_buffer_alloc((size_t)(n > 0 ? n : 1) * sizeof *order);
     if (!order) {
@@ -98,17 +94,18 @@ static bool gather_input(const lg_batch *batch, const lg_tensor *from, const pla
     if (!lg_tensor_init(to, from->dtype, p->rank, p->shape)) {
         return false;
     }
-    int64_t width = is_binary(batch) ? 1 : lg_batch_head_width(batch);
+    int64_t width = lg_batch_is_binary(batch) ? 1 : lg_batch_head_width(batch);
     int64_t spatial = 1;
-    for (int i = 2; !is_binary(batch) && i < p->rank; i++) {
+    for (int i = 2; !lg_batch_is_binary(batch) && i < p->rank; i++) {
         spatial *= p->shape[i];
     }
     for (int64_t row = 0; row < p->n_rows; row++) {
         for (int64_t c = 0; c < width; c++) {
-            double value = is_binary(batch) ? lg_tensor_get_f64(from, p->source[row])
-                                            : lg_row_read_class(from, p->source[row], c);
-            int64_t at =
-                is_binary(batch) ? row : (row / spatial * width + c) * spatial + row % spatial;
+            double value = lg_batch_is_binary(batch) ? lg_tensor_get_f64(from, p->source[row])
+                                                     : lg_row_read_class(from, p->source[row], c);
+            int64_t at = lg_batch_is_binary(batch)
+                             ? row
+                             : (row / spatial * width + c) * spatial + row % spatial;
             lg_dtype_set_f64(to->dtype, to->data, at, value);
         }
     }
@@ -152,7 +149,7 @@ static bool gather(const lg_batch *batch, const plan *p, lg_batch *out) {
     *out = (lg_batch){.loss = batch->loss,
                       .classes = batch->classes,
                       .target_is_probability = batch->target_is_probability};
-    bool binary = is_binary(batch);
+    bool binary = lg_batch_is_binary(batch);
     bool probabilities = !binary && batch->target_is_probability;
     bool ok = gather_input(batch, &batch->input, p, &out->input);
     ok = ok && (probabilities ? gather_input(batch, &batch->target, p, &out->target)

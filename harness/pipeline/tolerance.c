@@ -83,10 +83,6 @@ static const precision *precision_of(const lg_batch *batch) {
     return &precisions[lg_dtype_is_float(dtype) ? dtype : LG_FLOAT64];
 }
 
-static bool is_binary(const lg_batch *batch) {
-    return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
-}
-
 static bool has_indices(const lg_batch *batch) {
     return batch->loss.kind == LG_NLL_LOSS ||
            (batch->loss.kind == LG_CROSS_ENTROPY && !batch->target_is_probability);
@@ -162,7 +158,7 @@ static double row_mass(const lg_batch *batch, const lg_reference *reference, int
 // The error of a row's loss in the accumulator, in units of u.
 static double row_error(const lg_batch *batch, const lg_reference *reference, int64_t row,
                         double want) {
-    if (is_binary(batch)) {
+    if (lg_batch_is_binary(batch)) {
         return binary_row_error(batch, row, want);
     }
     if (batch->loss.kind == LG_NLL_LOSS) {
@@ -196,7 +192,8 @@ static double row_tolerance(const lg_batch *batch, const lg_reference *reference
     if (is_ignored(batch, row)) {
         return 0;
     }
-    double mass = is_binary(batch) ? read_element(batch, row).w : row_mass(batch, reference, row);
+    double mass =
+        lg_batch_is_binary(batch) ? read_element(batch, row).w : row_mass(batch, reference, row);
     return stored(p, p->u * row_error(batch, reference, row, want), want, mass);
 }
 
@@ -290,7 +287,7 @@ double lg_tolerance_row_sum(const lg_batch *batch, const lg_reference *reference
 
 static double gradient_tolerance(const lg_batch *batch, const lg_reference *reference,
                                  int64_t index, double want) {
-    if (!is_binary(batch)) {
+    if (!lg_batch_is_binary(batch)) {
         return class_gradient_tolerance(batch, reference, index, want);
     }
     const precision *p = precision_of(batch);
