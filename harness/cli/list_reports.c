@@ -60,7 +60,12 @@ static void add_expectation(report *r, const lg_scenario *scenario) {
     } else if (control && !expect->has_verdict) {
         add_word(&r->wanted_causes, lg_cause_name(LG_CAUSE_NONE));
     }
-    for (int i = 0; i < scenario->n_faults && !expect->has_cause; i++) {
+    for (int i = LG_CAUSE_NONE + 1; i < LG_N_CAUSES; i++) {
+        if (expect->causes & UINT32_C(1) << i) {
+            add_word(&r->wanted_causes, lg_cause_name((lg_cause)i));
+        }
+    }
+    for (int i = 0; i < scenario->n_faults && !expect->has_cause && !expect->causes; i++) {
         add_word(&r->wanted_causes, lg_cause_name(scenario->faults[i].kind));
     }
 }

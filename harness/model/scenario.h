@@ -98,10 +98,17 @@ typedef struct lg_expect {
     lg_verdict verdict;
     bool has_cause;
     lg_cause cause;
+    uint32_t causes; // bit (1 << lg_cause) of each that must be among those named; 0: not asked
     bool has_rows;
     lg_i64_list rows;
     bool has_attribution;
     lg_attribution attribution;
+    const char *advice;        // part of the advice for a named cause, or NULL
+    const char *evidence;      // part of the headline or of a named cause's evidence, or NULL
+    const char *surfaced_at;   // pattern: the call that returned the error, "host_check", "none"
+    const char *failed_launch; // pattern: the entry that failed, or "none"
+    lg_f64_list loss;          // what the kernel must return, all of it; n is 0: not asked
+    double loss_tolerance;     // how far a finite number may be from it
 } lg_expect;
 
 typedef struct lg_scenario {

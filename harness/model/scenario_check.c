@@ -109,27 +109,6 @@ static void check_run(lg_scenario_reader *reader) {
     }
 }
 
-static void check_expect(lg_scenario_reader *reader) {
-    const lg_expect *expect = &reader->scenario->expect;
-    bool nothing_wrong = expect->has_cause && expect->cause == LG_CAUSE_NONE;
-    if (expect->has_verdict && expect->verdict == LG_PASS && expect->has_cause && !nothing_wrong) {
-        lg_scenario_error(reader, "expect.cause", "expect.verdict is pass, but expect.cause is %s",
-                          lg_cause_name(expect->cause));
-    }
-    if (expect->has_rows && expect->rows.n && nothing_wrong) {
-        lg_scenario_error(reader, "expect.rows",
-                          "expect.rows names rows, but expect.cause is none");
-    }
-    for (int64_t i = 1; expect->has_rows && i < expect->rows.n; i++) {
-        if (expect->rows.items[i] <= expect->rows.items[i - 1]) {
-            lg_scenario_error(
-                reader, "expect.rows", "expect.rows is not ascending: %lld, then %lld",
-                (long long)expect->rows.items[i - 1], (long long)expect->rows.items[i]);
-            return;
-        }
-    }
-}
-
 bool lg_scenario_check(lg_scenario_reader *reader) {
     size_t before = reader->binder.diags->n_errors;
     unsigned failed = reader->failed;
@@ -148,7 +127,7 @@ bool lg_scenario_check(lg_scenario_reader *reader) {
         }
     }
     if (!(failed & LG_PART_EXPECT)) {
-        check_expect(reader);
+        lg_scenario_check_expect(reader);
     }
     return reader->binder.diags->n_errors == before;
 }

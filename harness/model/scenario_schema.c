@@ -110,6 +110,9 @@ static json_t *custom_schema(const lg_field *field) {
     if (field->read == lg_read_target_kind) {
         return json_pack("{s[ss]}", "enum", "indices", "probabilities");
     }
+    if (field->read == lg_read_expected_loss) {
+        return json_pack("{s[oo]}", "oneOf", typed("number"), list_of(typed("number")));
+    }
     if (field->read == lg_read_uniform) {
         return json_pack("{sss{ss}sisi}", "type", "array", "items", "type", "number", "minItems", 2,
                          "maxItems", 2);

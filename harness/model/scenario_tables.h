@@ -54,6 +54,7 @@ LG_CUSTOM(lg_read_uniform);
 LG_CUSTOM(lg_read_values);
 LG_CUSTOM(lg_read_file_name);
 LG_CUSTOM(lg_read_form);
+LG_CUSTOM(lg_read_expected_loss);
 
 // Takes shape and (unless given) dtype from what lg_read_file_name learnt about the file.
 void lg_array_take_file_facts(const lg_yaml_node *file, lg_array_spec *spec);
@@ -65,6 +66,13 @@ bool lg_scenario_check(lg_scenario_reader *reader);
 bool lg_scenario_check_arrays(lg_scenario_reader *reader);
 bool lg_scenario_check_faults(lg_scenario_reader *reader);
 void lg_scenario_check_relations(lg_scenario_reader *reader);
+void lg_scenario_check_expect(lg_scenario_reader *reader);
+
+// How a part of a scenario file is written (scenario_write.c, scenario_expect.c).
+void lg_write_text(lg_str *out, const char *text); // double-quoted: no character means anything
+void lg_write_number(lg_str *out, double value);   // the fewest digits that read back the same
+void lg_write_ints(lg_str *out, const char *key, lg_i64_list list);
+void lg_write_expect(lg_str *out, const lg_expect *expect);
 
 // An error at the key with this dotted path, or at what stands nearest to it.
 bool lg_scenario_error(lg_scenario_reader *reader, const char *path, const char *format, ...)

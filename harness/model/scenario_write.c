@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Double-quoted, so that no character of the text means anything to YAML.
-static void write_text(lg_str *out, const char *text) {
+void lg_write_text(lg_str *out, const char *text) {
     lg_str_add(out, "\"");
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
@@ -24,7 +23,7 @@ static void write_text(lg_str *out, const char *text) {
     lg_str_add(out, "\"");
 }
 
-static void write_number(lg_str *out, double value) {
+void lg_write_number(lg_str *out, double value) {
     if (isnan(value)) {
         lg_str_add(out, ".nan");
     } else if (isinf(value)) {
@@ -40,7 +39,7 @@ static void write_number(lg_str *out, double value) {
     }
 }
 
-static void write_ints(lg_str *out, const char *key, lg_i64_list list) {
+void lg_write_ints(lg_str *out, const char *key, lg_i64_list list) {
     lg_str_printf(out, "%s: [", key);
     for (int64_t i = 0; i < list.n; i++) {
         lg_str_printf(out, "%s%lld", i ? ", " : "", (long long)list.items[i]);
@@ -58,12 +57,12 @@ static void write_values(lg_str *out, const lg_array_spec *spec) {
             lg_str_printf(out, "%s%lld", negative_zero ? "-" : "",
                           (long long)spec->int_values.items[i]);
         } else {
-            write_number(out, spec->values.items[i]);
+            lg_write_number(out, spec->values.items[i]);
         }
     }
     lg_str_add(out, "]");
     if (spec->shape.n) {
-        write_ints(out, ", shape", spec->shape);
+        lg_write_ints(out, ", shape", spec->shape);
     }
 }
 
@@ -74,15 +73,15 @@ static void write_distribution(lg_str *out, const lg_array_spec *spec, bool labe
     lg_str_printf(out, ", distribution: %s", lg_distribution_name(spec->distribution));
     if (spec->distribution == LG_DIST_NORMAL) {
         lg_str_add(out, ", scale: ");
-        write_number(out, spec->scale);
+        lg_write_number(out, spec->scale);
     } else if (spec->distribution == LG_DIST_CONSTANT) {
         lg_str_add(out, ", value: ");
-        write_number(out, spec->lo);
+        lg_write_number(out, spec->lo);
     } else if (spec->distribution == LG_DIST_UNIFORM && !labels) {
         lg_str_add(out, ", lo: ");
-        write_number(out, spec->lo);
+        lg_write_number(out, spec->lo);
         lg_str_add(out, ", hi: ");
-        write_number(out, spec->hi);
+        lg_write_number(out, spec->hi);
     }
 }
 
@@ -99,18 +98,18 @@ static void write_array(lg_str *out, const char *key, const lg_array_spec *spec,
         write_values(out, spec);
     } else if (spec->source == LG_ARRAY_FILE) {
         lg_str_add(out, ", file: ");
-        write_text(out, spec->file);
+        lg_write_text(out, spec->file);
     } else if (place == LG_PLACE_WEIGHT) {
         lg_str_add(out, ", uniform: [");
-        write_number(out, spec->lo);
+        lg_write_number(out, spec->lo);
         lg_str_add(out, ", ");
-        write_number(out, spec->hi);
+        lg_write_number(out, spec->hi);
         lg_str_add(out, "]");
     } else {
         write_distribution(out, spec, place == LG_PLACE_TARGETS && !spec->probabilities);
     }
     if (spec->stride.n) {
-        write_ints(out, ", stride", spec->stride);
+        lg_write_ints(out, ", stride", spec->stride);
     }
     lg_str_add(out, "}\n");
 }
@@ -125,7 +124,7 @@ static void write_loss(lg_str *out, const lg_scenario *scenario) {
     }
     if (loss->label_smoothing != 0) {
         lg_str_add(out, "  label_smoothing: ");
-        write_number(out, loss->label_smoothing);
+        lg_write_number(out, loss->label_smoothing);
         lg_str_add(out, "\n");
     }
     write_array(out, "weight", &scenario->weight, LG_PLACE_WEIGHT);
@@ -139,11 +138,11 @@ static void write_batch(lg_str *out, const lg_batch_spec *batch) {
     if (batch->unbatched) {
         lg_str_add(out, "  unbatched: true\n");
     }
-    write_ints(out, "  extent", batch->extent);
+    lg_write_ints(out, "  extent", batch->extent);
     lg_str_printf(out, "\n  classes: %lld\n", (long long)batch->classes);
     if (batch->ignored_fraction > 0) {
         lg_str_add(out, "  ignored_fraction: ");
-        write_number(out, batch->ignored_fraction);
+        lg_write_number(out, batch->ignored_fraction);
         lg_str_add(out, "\n");
     }
     write_array(out, "logits", &batch->logits, LG_PLACE_LOGITS);
@@ -159,7 +158,7 @@ static void write_count(lg_str *out, const char *key, int64_t count) {
 static void write_real(lg_str *out, const char *key, double value) {
     if (value != 0) {
         lg_str_printf(out, ", %s: ", key);
-        write_number(out, value);
+        lg_write_number(out, value);
     }
 }
 
@@ -180,13 +179,13 @@ static void write_fault(lg_str *out, const lg_fault_spec *fault) {
     write_real(out, "fraction", fault->fraction);
     write_real(out, "number", fault->number);
     if (fault->rows.n) {
-        write_ints(out, ", rows", fault->rows);
+        lg_write_ints(out, ", rows", fault->rows);
     }
     if (fault->values.n) {
-        write_ints(out, ", values", fault->values);
+        lg_write_ints(out, ", values", fault->values);
     }
     if (fault->shape.n) {
-        write_ints(out, ", shape", fault->shape);
+        lg_write_ints(out, ", shape", fault->shape);
     }
     lg_str_add(out, "}\n");
 }
@@ -198,7 +197,7 @@ static void write_globs(lg_str *out, const char *key, lg_str_list list) {
     lg_str_printf(out, "  %s: [", key);
     for (int64_t i = 0; i < list.n; i++) {
         lg_str_add(out, i ? ", " : "");
-        write_text(out, list.items[i]);
+        lg_write_text(out, list.items[i]);
     }
     lg_str_add(out, "]\n");
 }
@@ -215,34 +214,13 @@ static void write_relations(lg_str *out, uint32_t relations) {
     lg_str_add(out, first ? "" : "]\n");
 }
 
-static void write_expect(lg_str *out, const lg_expect *expect) {
-    if (!expect->has_cause && !expect->has_verdict && !expect->has_rows &&
-        !expect->has_attribution) {
-        return;
-    }
-    lg_str_add(out, "expect:\n");
-    if (expect->has_cause) {
-        lg_str_printf(out, "  cause: %s\n", lg_cause_name(expect->cause));
-    }
-    if (expect->has_verdict) {
-        lg_str_printf(out, "  verdict: %s\n", lg_verdict_name(expect->verdict));
-    }
-    if (expect->has_rows) {
-        write_ints(out, "  rows", expect->rows);
-        lg_str_add(out, "\n");
-    }
-    if (expect->has_attribution) {
-        lg_str_printf(out, "  attribution: %s\n", lg_attribution_name(expect->attribution));
-    }
-}
-
 void lg_scenario_write(const lg_scenario *scenario, lg_str *out) {
     lg_str_add(out, "title: ");
-    write_text(out, scenario->title);
+    lg_write_text(out, scenario->title);
     lg_str_add(out, "\n");
     if (scenario->origin) {
         lg_str_add(out, "origin: ");
-        write_text(out, scenario->origin);
+        lg_write_text(out, scenario->origin);
         lg_str_add(out, "\n");
     }
     write_loss(out, scenario);
@@ -259,5 +237,5 @@ void lg_scenario_write(const lg_scenario *scenario, lg_str *out) {
     write_globs(out, "kernels", scenario->kernels);
     write_globs(out, "modes", scenario->modes);
     write_relations(out, scenario->relations);
-    write_expect(out, &scenario->expect);
+    lg_write_expect(out, &scenario->expect);
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/session_expect.h"
 
+#include "support/alloc.h"
 #include "support/str.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Without a supervised row, or with a NaN among the logits, the loss is defined (it is NaN where
@@ -32,13 +35,11 @@ static void add_part(lg_str *out, const char *format, ...) __attribute__((format
 static void add_part(lg_str *out, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    char text[256];
-    vsnprintf(text, sizeof(text), format, args);
+    char *text = lg_xvasprintf(format, args);
     va_end(args);
-    if (out->n > 0) {
-        lg_str_add(out, "; ");
-    }
+    lg_str_add(out, out->n > 0 ? "; " : "");
     lg_str_add(out, text);
+    free(text);
 }
 
 static void check_verdict(const lg_case_result *result, lg_str *wanted, lg_str *differs) {
@@ -99,6 +100,90 @@ static void check_cause(const lg_case_result *result, lg_str *wanted, lg_str *di
     }
 }
 
+// Every one of them is named, whatever else is.
+static void check_causes(const lg_case_result *result, lg_str *wanted, lg_str *differs) {
+    const lg_finding *finding = &result->finding;
+    uint32_t causes = result->what->scenario->expect.causes;
+    for (int i = LG_CAUSE_NONE + 1; i < LG_N_CAUSES; i++) {
+        const char *name = lg_cause_name((lg_cause)i);
+        if (!(causes & UINT32_C(1) << i)) {
+            continue;
+        }
+        lg_str_printf(wanted, ", cause %s", name);
+        if (!lg_finding_names(finding, (lg_cause)i)) {
+            add_part(differs, "expected cause %s to be named, found %s (%s)", name,
+                     lg_cause_name(finding->cause), certainty(finding));
+        }
+    }
+}
+
+static bool contains(const char *text, const char *part) {
+    return text && strstr(text, part);
+}
+
+// The advice and the evidence are those of the causes that the finding names.
+static void check_words(const lg_case_result *result, lg_str *differs) {
+    const lg_expect *expect = &result->what->scenario->expect;
+    const lg_finding *finding = &result->finding;
+    bool advised = !expect->advice;
+    bool shown = !expect->evidence || contains(finding->headline, expect->evidence);
+    for (int i = 0; i < finding->n_named && i < finding->n_hypotheses; i++) {
+        const lg_hypothesis *h = &finding->hypotheses[i];
+        advised = advised || contains(h->advice, expect->advice);
+        shown = shown || contains(h->evidence, expect->evidence);
+    }
+    const lg_hypothesis *first = finding->n_hypotheses > 0 ? &finding->hypotheses[0] : NULL;
+    if (!advised) {
+        add_part(differs, "expected advice with '%s', found %s", expect->advice,
+                 first && first->advice ? first->advice : "none");
+    }
+    if (!shown) {
+        add_part(differs, "expected evidence with '%s', found %s", expect->evidence,
+                 first && first->evidence ? first->evidence
+                 : finding->headline      ? finding->headline
+                                          : "none");
+    }
+}
+
+static void check_where(const lg_case_result *result, lg_str *differs) {
+    const lg_expect *expect = &result->what->scenario->expect;
+    const lg_observation *seen = &result->observation;
+    const char *surfaced = seen->refused_on_host ? "host_check"
+                           : seen->surfaced_at   ? seen->surfaced_at
+                                                 : "none";
+    const char *failed = seen->failed_launch ? seen->failed_launch : "none";
+    if (expect->surfaced_at && !lg_glob_match(expect->surfaced_at, surfaced)) {
+        add_part(differs, "expected the error to surface at %s, found %s", expect->surfaced_at,
+                 surfaced);
+    }
+    if (expect->failed_launch && !lg_glob_match(expect->failed_launch, failed)) {
+        add_part(differs, "expected %s to be the failed launch, found %s", expect->failed_launch,
+                 failed);
+    }
+}
+
+static bool is_as_asked(double got, double want, double tolerance) {
+    return isnan(want) ? isnan(got) : got == want || fabs(got - want) <= tolerance;
+}
+
+static void check_loss(const lg_case_result *result, lg_str *differs) {
+    const lg_expect *expect = &result->what->scenario->expect;
+    int64_t n = expect->loss.n;
+    if (n > 0 && result->n_loss != n) {
+        add_part(differs, "expected %" PRId64 " loss%s, found %" PRId64, n, n == 1 ? "" : "es",
+                 result->n_loss);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double want = expect->loss.items[i];
+        if (!is_as_asked(result->loss[i], want, expect->loss_tolerance)) {
+            add_part(differs, "expected loss %.9g in place %" PRId64 ", found %.9g", want, i,
+                     result->loss[i]);
+            return;
+        }
+    }
+}
+
 static void add_rows(lg_str *out, int64_t n, const int64_t *rows) {
     lg_str_printf(out, "%" PRId64 " row%s", n, n == 1 ? "" : "s");
     for (int64_t i = 0; i < n && i < 8; i++) {
@@ -145,7 +230,7 @@ static void check_attribution(const lg_case_result *result, lg_str *wanted, lg_s
         return;
     }
     // An expected cause or verdict takes the place of the default about the diagnosis.
-    if (expect->has_cause || expect->has_verdict) {
+    if (expect->has_cause || expect->causes || expect->has_verdict) {
         return;
     }
     if (scenario->n_faults == 0) {
@@ -187,6 +272,10 @@ void lg_expect_check(lg_case_result *result, lg_arena *arena) {
         }
     } else {
         check_cause(result, &wanted, &differs);
+        check_causes(result, &wanted, &differs);
+        check_words(result, &differs);
+        check_where(result, &differs);
+        check_loss(result, &differs);
         check_rows(result, &wanted, &differs);
         check_attribution(result, &wanted, &differs);
     }

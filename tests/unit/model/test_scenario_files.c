@@ -63,6 +63,10 @@ static bool same_ints(lg_i64_list a, lg_i64_list b) {
     return a.n == b.n && (a.n == 0 || memcmp(a.items, b.items, (size_t)a.n * sizeof *a.items) == 0);
 }
 
+static bool same_words(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 static bool same_fault(const lg_fault_spec *a, const lg_fault_spec *b) {
     return a->kind == b->kind && a->head_width == b->head_width && same_ints(a->rows, b->rows) &&
            a->count == b->count && a->fraction == b->fraction && same_ints(a->values, b->values) &&
@@ -87,7 +91,15 @@ static bool same_scenario(const lg_scenario *a, const lg_scenario *b) {
         a->expect.has_verdict == b->expect.has_verdict && a->expect.verdict == b->expect.verdict &&
         a->expect.has_rows == b->expect.has_rows && same_ints(a->expect.rows, b->expect.rows) &&
         a->expect.has_attribution == b->expect.has_attribution &&
-        a->expect.attribution == b->expect.attribution;
+        a->expect.attribution == b->expect.attribution && a->expect.causes == b->expect.causes &&
+        same_words(a->expect.advice, b->expect.advice) &&
+        same_words(a->expect.evidence, b->expect.evidence) &&
+        same_words(a->expect.surfaced_at, b->expect.surfaced_at) &&
+        same_words(a->expect.failed_launch, b->expect.failed_launch) &&
+        a->expect.loss.n == b->expect.loss.n &&
+        (a->expect.loss.n == 0 || (memcmp(a->expect.loss.items, b->expect.loss.items,
+                                          (size_t)a->expect.loss.n * sizeof(double)) == 0 &&
+                                   a->expect.loss_tolerance == b->expect.loss_tolerance));
     for (int i = 0; same && i < a->n_faults; i++) {
         same = same_fault(&a->faults[i], &b->faults[i]);
     }
@@ -141,6 +153,8 @@ static void test_shipped_files_round_trip(void) {
     check_folder(LG_SOURCE_DIR "/scenarios/faults/*.yaml");
     check_folder(LG_SOURCE_DIR "/scenarios/metamorphic/*.yaml");
     check_folder(LG_SOURCE_DIR "/scenarios/pairwise/*.yaml");
+    check_folder(LG_SOURCE_DIR "/scenarios/reports/*.yaml");
+    check_folder(LG_SOURCE_DIR "/scenarios/mutants/*.yaml");
 }
 
 static void test_rare_keys_round_trip(void) {
@@ -153,6 +167,10 @@ static void test_rare_keys_round_trip(void) {
         "  targets: {values: [0, -9223372036854775808], shape: [2, 1], dtype: int64}}\n"
         "expect: {cause: negative_labels, verdict: detected, rows: [1], attribution: exact}\n"
         "run: {kernels: ['a*', \"b?\"], modes: [async]}\n",
+        "title: x\nloss: {kind: nll_loss}\n"
+        "expect: {causes: [race, label_equals_width], advice: \"set: 'x'\", evidence: '255',\n"
+        "  surfaced_at: cuStream*, failed_launch: none, loss: [1.5, .nan, -.inf], loss_tolerance: "
+        "0.25}\n",
         "title: x\nloss: {kind: cross_entropy}\nbatch: {extent: [2], logits: {stride: [20, 1, "
         "10]}}\n"
         "run: {relations: [contiguous_copy, permute_rows, shift_logits]}\n",
