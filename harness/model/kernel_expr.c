@@ -74,10 +74,10 @@ static int64_t read_integer(evaluation *e) {
     return value;
 }
 
-typedef enum function { NO_FUNCTION, CEIL_DIV, MIN, MAX, NEXT_POW2 } function;
+typedef enum function { NO_FUNCTION, CEIL_DIV, MOD, MIN, MAX, NEXT_POW2 } function;
 
 static function find_function(const char *name) {
-    static const char *const names[] = {"", "ceil_div", "min", "max", "next_pow2"};
+    static const char *const names[] = {"", "ceil_div", "mod", "min", "max", "next_pow2"};
     for (int i = CEIL_DIV; i <= NEXT_POW2; i++) {
         if (strcmp(name, names[i]) == 0) {
             return (function)i;
@@ -107,6 +107,15 @@ static int64_t ceil_div(evaluation *e, const char *at, int64_t a, int64_t b) {
     return below + (a % b != 0);
 }
 
+// What floor_div leaves: of the sign of b.
+static int64_t modulo(evaluation *e, const char *at, int64_t a, int64_t b) {
+    int64_t below = floor_div(e, at, a, b);
+    if (e->failed || !e->lookup) {
+        return 0;
+    }
+    return a - below * b; // between 0 and b: it fits
+}
+
 static int64_t next_pow2(evaluation *e, const char *at, int64_t a) {
     int64_t power = 1;
     while (power < a) {
@@ -133,6 +142,8 @@ static int64_t call(evaluation *e, const char *at, function which) {
     switch (which) {
     case CEIL_DIV:
         return ceil_div(e, at, a, b);
+    case MOD:
+        return modulo(e, at, a, b);
     case MIN:
         return a < b ? a : b;
     case MAX:

@@ -4,9 +4,10 @@
 //   sum     = product { (+ | -) product }
 //   product = factor { (* | /) factor }            / rounds down, towards minus infinity
 //   factor  = integer | name | - factor | ( sum ) | function ( sum {, sum} )
-//   function: ceil_div(a, b), min(a, b), max(a, b), next_pow2(a)
+//   function: ceil_div(a, b), mod(a, b), min(a, b), max(a, b), next_pow2(a)
 //
-// Over int64_t; an overflow, a division by zero and next_pow2 of what has none are errors. Pure.
+// Over int64_t; mod is what / leaves; an overflow, a division by zero and next_pow2 of what has
+// none are errors. Pure.
 #ifndef LG_MODEL_KERNEL_EXPR_H
 #define LG_MODEL_KERNEL_EXPR_H
 

@@ -52,6 +52,8 @@ typedef struct lg_stage {
     int n_block_x;          // legal x block sizes: block_x[0] is the default, the rest are for the
     const lg_expr *block_x; // block_sizes mode; empty: only block[0]
     lg_expr shared_bytes;   // dynamic shared memory; NULL: 0
+    lg_expr recorder; // which thread of the launch, counted over all its blocks, writes the fault
+                      // record of `row`; NULL: not told. Also knows `threads`, of the launch
     int n_args;
     const char **args; // names of the vocabulary, in parameter order
 } lg_stage;

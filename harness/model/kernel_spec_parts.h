@@ -40,6 +40,7 @@ LG_CUSTOM(lg_read_stages);
 LG_CUSTOM(lg_read_geometry); // grid, block: one to three sizes
 LG_CUSTOM(lg_read_block_x);
 LG_CUSTOM(lg_read_size);
+LG_CUSTOM(lg_read_recorder);
 LG_CUSTOM(lg_read_args);
 
 // What only the whole kernel shows: args against scratch, dtypes against the family.

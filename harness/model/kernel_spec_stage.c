@@ -16,7 +16,10 @@ static bool no_names(void *context, const char *name, int64_t *value) {
 }
 
 // Checks syntax and names, and a constant against its bounds.
-static bool read_expr(lg_binder *binder, lg_yaml_node *node, const char *what, bool knows_block,
+// `knows`: the names beside the sizes of a batch.
+enum { KNOWS_BLOCK = 1, KNOWS_ROW = 2 };
+
+static bool read_expr(lg_binder *binder, lg_yaml_node *node, const char *what, int knows,
                       int64_t min, int64_t max, lg_expr *expr) {
     const char *text;
     if (!lg_bind_text(binder, node, what, &text)) {
@@ -28,10 +31,14 @@ static bool read_expr(lg_binder *binder, lg_yaml_node *node, const char *what, b
     // block_x and dtype_bytes are the last two; a block size may not refer to itself.
     const char *sizes[64];
     size_t n_sizes = 0;
-    for (size_t i = 0; i < n && n_sizes < 64; i++) {
-        if (knows_block || strcmp(names[i], "block_x") != 0) {
+    for (size_t i = 0; i < n && n_sizes < 62; i++) {
+        if ((knows & KNOWS_BLOCK) || strcmp(names[i], "block_x") != 0) {
             sizes[n_sizes++] = names[i];
         }
+    }
+    if (knows & KNOWS_ROW) {
+        sizes[n_sizes++] = "row";
+        sizes[n_sizes++] = "threads";
     }
     if (!lg_expr_check(text, sizes, n_sizes, &problem)) {
         return lg_yaml_error(binder->doc, node, binder->diags,
@@ -55,7 +62,12 @@ static bool read_expr(lg_binder *binder, lg_yaml_node *node, const char *what, b
 
 LG_CUSTOM(lg_read_size) {
     lg_expr *expr = (lg_expr *)((char *)object + field->offset);
-    return read_expr(binder, value, what, true, 0, 1 << 20, expr);
+    return read_expr(binder, value, what, KNOWS_BLOCK, 0, 1 << 20, expr);
+}
+
+LG_CUSTOM(lg_read_recorder) {
+    lg_expr *expr = (lg_expr *)((char *)object + field->offset);
+    return read_expr(binder, value, what, KNOWS_BLOCK | KNOWS_ROW, 0, INT64_MAX, expr);
 }
 
 LG_CUSTOM(lg_read_geometry) {
@@ -76,7 +88,8 @@ LG_CUSTOM(lg_read_geometry) {
         sizes[i] = "1";
         int64_t limit = is_grid ? grid_limits[i] : block_limits[i];
         if (i < value->n) {
-            ok &= read_expr(binder, value->items[i], what, is_grid, 1, limit, &sizes[i]);
+            ok &= read_expr(binder, value->items[i], what, is_grid ? KNOWS_BLOCK : 0, 1, limit,
+                            &sizes[i]);
         }
     }
     return ok;
@@ -95,7 +108,7 @@ LG_CUSTOM(lg_read_block_x) {
     lg_expr *sizes = lg_arena_array(binder->arena, (size_t)value->n, sizeof *sizes);
     bool ok = true;
     for (int i = 0; i < (int)value->n; i++) {
-        ok &= read_expr(binder, value->items[i], what, false, 1, 1024, &sizes[i]);
+        ok &= read_expr(binder, value->items[i], what, 0, 1, 1024, &sizes[i]);
     }
     stage->n_block_x = (int)value->n;
     stage->block_x = sizes;
@@ -138,7 +151,7 @@ LG_CUSTOM(lg_read_scratch) {
         const lg_yaml_entry *entry = &value->entries[i];
         const char *path = lg_arena_printf(binder->scratch, "%s.%s", what, entry->key->text);
         kernel->scratch[i].name = entry->key->text;
-        ok &= read_expr(binder, entry->value, path, true, 0, INT64_C(1) << 40,
+        ok &= read_expr(binder, entry->value, path, KNOWS_BLOCK, 0, INT64_C(1) << 40,
                         &kernel->scratch[i].bytes);
     }
     return ok;

@@ -98,6 +98,7 @@ static const lg_field stage_fields[] = {
     {.key = "block", .type = LG_FIELD_CUSTOM, .read = lg_read_geometry, STAGE(block)},
     {.key = "block_x", .type = LG_FIELD_CUSTOM, .read = lg_read_block_x},
     {.key = "shared_bytes", .type = LG_FIELD_CUSTOM, .read = lg_read_size, STAGE(shared_bytes)},
+    {.key = "recorder", .type = LG_FIELD_CUSTOM, .read = lg_read_recorder, STAGE(recorder)},
     {.key = "args", .type = LG_FIELD_CUSTOM, .read = lg_read_args, .required = true},
 };
 

@@ -36,6 +36,14 @@ typedef enum lg_record_code {
     LG_RECORD_TARGET = 3
 } lg_record_code;
 
+// A launch of the case, in order: the `kernel` of a fault record is the index of one.
+typedef struct lg_launch {
+    const char *entry;
+    int stage;        // index into the kernel's stages; -1: work that is not the loss's
+    int64_t grid[3];  // blocks
+    int64_t block[3]; // threads of a block
+} lg_launch;
+
 // A bad access the engine found (compute-sanitizer's memcheck, without a GPU).
 typedef struct lg_memory_finding {
     bool present;
@@ -85,6 +93,7 @@ typedef struct lg_observation {
     const char *surfaced_at; // API call that returned the error first, or NULL
     int calls_later;         // how many launches or calls after the failing launch that was
     int64_t n_asserts;       // lines seen; `asserts` holds the first of them
+    lg_launch *launches;     // n_launches of them
     int64_t n_asserts_kept;
     lg_assert_line *asserts;
     int64_t n_records;

@@ -4,6 +4,7 @@
 #define LG_PIPELINE_CALLS_H
 
 #include "engine/driver.h"
+#include "model/observation.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,8 +12,8 @@
 enum { LG_MAX_LAUNCHES = 32 }; // of one run; a manifest with more stages is refused
 
 typedef struct lg_launch_note {
-    const char *entry; // in the run's arena
-    int64_t call;      // its number among the calls
+    lg_launch what; // its entry lives in the run's arena
+    int64_t call;   // its number among the calls
 } lg_launch_note;
 
 typedef struct lg_calls {

@@ -104,6 +104,11 @@ void lg_observe(const lg_device_session *session, const lg_buffers *buffers, con
     lg_device_fault fault = session->driver->fault();
     out->status = status_of(calls->error);
     out->n_launches = calls->n_launches;
+    out->launches = lg_arena_array(arena, (size_t)calls->n_launches + 1, sizeof *out->launches);
+    for (int i = 0; i < calls->n_launches; i++) {
+        out->launches[i] = calls->launches[i].what;
+        out->launches[i].entry = lg_arena_strdup(arena, calls->launches[i].what.entry);
+    }
     out->failed_launch_index = -1;
     if (calls->error) {
         const char *name = NULL;
@@ -114,7 +119,7 @@ void lg_observe(const lg_device_session *session, const lg_buffers *buffers, con
         int failed = failed_launch(session, &fault, calls, blocking);
         out->failed_launch_index = failed;
         if (failed >= 0) {
-            out->failed_launch = lg_arena_strdup(arena, calls->launches[failed].entry);
+            out->failed_launch = out->launches[failed].entry;
             out->calls_later = (int)(calls->surfaced_call - calls->launches[failed].call);
         }
     }

@@ -196,7 +196,11 @@ static bool launch_stage(run *r, const lg_stage *stage, bool *submitted) {
         return false;
     }
     r->calls.launches[r->calls.n_launches++] =
-        (lg_launch_note){.entry = entry, .call = r->calls.n_calls};
+        (lg_launch_note){.what = {.entry = entry,
+                                  .stage = (int)(stage - r->kernel->stages),
+                                  .grid = {g.grid[0], g.grid[1], g.grid[2]},
+                                  .block = {g.block[0], g.block[1], g.block[2]}},
+                         .call = r->calls.n_calls};
     *submitted = LG_CALL(&r->calls, r->driver, cuLaunchKernel, function, (unsigned)g.grid[0],
                          (unsigned)g.grid[1], (unsigned)g.grid[2], (unsigned)g.block[0],
                          (unsigned)g.block[1], (unsigned)g.block[2], (unsigned)g.shared_bytes,

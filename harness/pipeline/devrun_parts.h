@@ -88,6 +88,7 @@ typedef struct lg_size_values {
     double label_smoothing;
     int64_t block_x;
     int64_t dtype_bytes;
+    int64_t row, threads; // of a stage's `recorder` only
 } lg_size_values;
 
 lg_size_values lg_sizes_measure(const lg_batch *batch);

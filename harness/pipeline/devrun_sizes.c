@@ -74,13 +74,18 @@ lg_size_values lg_sizes_measure(const lg_batch *batch) {
 
 static bool look_up(void *context, const char *name, int64_t *value) {
     const lg_size_values *sizes = context;
-    if (strcmp(name, "block_x") == 0) {
-        *value = sizes->block_x;
-        return true;
-    }
-    if (strcmp(name, "dtype_bytes") == 0) {
-        *value = sizes->dtype_bytes;
-        return true;
+    const struct {
+        const char *name;
+        int64_t value;
+    } others[] = {{"block_x", sizes->block_x},
+                  {"dtype_bytes", sizes->dtype_bytes},
+                  {"row", sizes->row},
+                  {"threads", sizes->threads}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(name, others[i].name) == 0) {
+            *value = others[i].value;
+            return true;
+        }
     }
     lg_arg_id id = lg_arg_find(name);
     if (id == LG_N_ARGS || lg_arg_kind_of(id) != LG_ARG_SIZE) {

@@ -157,10 +157,9 @@ static lg_judgement judge_valid(const judging *j) {
     if (seen->n_records > 0 || seen->n_records_dropped > 0) {
         const char *text = "fault records were written and dropped";
         if (seen->n_records > 0) {
-            text = lg_arena_printf(j->arena,
-                                   "a fault record accuses row %" PRId64 " (value %" PRId64
-                                   "), which is valid",
-                                   seen->records[0].row, seen->records[0].value);
+            text = lg_arena_printf(
+                j->arena, "a fault record accuses row %" PRId64 " (value %s), which is valid",
+                seen->records[0].row, lg_record_value_text(j->batch, &seen->records[0], j->arena));
         }
         return conclude(j, LG_FALSE_ALARM, "fault_record", text);
     }
@@ -240,7 +239,7 @@ static lg_judgement judge_invalid_report(const judging *j) {
         return judge_invalid_outputs(j, NULL);
     }
     const char *why = NULL;
-    switch (lg_records_check(j->batch, j->reference, j->seen, j->arena, &why)) {
+    switch (lg_records_check(j->batch, j->reference, j->kernel, j->seen, j->arena, &why)) {
     case LG_RECORDS_EXACT:
         return judge_invalid_outputs(j, "fault_record");
     case LG_RECORDS_ABSENT:

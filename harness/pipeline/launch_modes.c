@@ -76,7 +76,11 @@ static bool launch(lg_device_session *session, CUdeviceptr data, CUstream stream
     uint32_t n = N_BYSTANDER;
     void *params[] = {&data, &n};
     calls->launches[calls->n_launches++] =
-        (lg_launch_note){.entry = "lossgate_bystander", .call = calls->n_calls};
+        (lg_launch_note){.what = {.entry = "lossgate_bystander",
+                                  .stage = -1,
+                                  .grid = {N_BYSTANDER / BYSTANDER_BLOCK, 1, 1},
+                                  .block = {BYSTANDER_BLOCK, 1, 1}},
+                         .call = calls->n_calls};
     return LG_CALL(calls, session->driver, cuLaunchKernel, function, N_BYSTANDER / BYSTANDER_BLOCK,
                    1, 1, BYSTANDER_BLOCK, 1, 1, 0, stream, params, NULL);
 }

@@ -34,6 +34,7 @@ static const char full[] = //
     "        grid: [\"min(ceil_div(rows, block_x), 64)\", 2]\n"
     "        block_x: [256, 64]\n"
     "        shared_bytes: block_x * dtype_bytes\n"
+    "        recorder: mod(row * 32, threads)\n"
     "        args: [output, total_weight, scratch_partial, input, target, fault_record]\n"
     "      - entry: backward_{dtype}\n"
     "        direction: backward\n"
@@ -70,6 +71,8 @@ static void test_everything_is_read(void) {
     CU_ASSERT_STRING_EQUAL(stage->block[0], "256");
     CU_ASSERT_TRUE(stage->n_block_x == 2 && strcmp(stage->block_x[1], "64") == 0);
     CU_ASSERT_STRING_EQUAL(stage->shared_bytes, "block_x * dtype_bytes");
+    CU_ASSERT_STRING_EQUAL(stage->recorder, "mod(row * 32, threads)");
+    CU_ASSERT_PTR_NULL(kernel->stages[1].recorder);
     CU_ASSERT_TRUE(stage->n_args == 6 && strcmp(stage->args[2], "scratch_partial") == 0);
     CU_ASSERT_TRUE(kernel->stages[1].direction == LG_BACKWARD && kernel->stages[1].n_block_x == 0);
     CU_ASSERT_STRING_EQUAL(kernel->stages[1].block[1], "4");
@@ -145,6 +148,11 @@ static const bad_row bad[] = {
      7,
      1,
      {"unknown name 'block_x'"}},
+    {"rows are known to a recorder only",
+     KERNEL "    stages: [{entry: f, grid: [row], block: [1], recorder: rwo, args: [output]}]\n",
+     7,
+     2,
+     {"unknown name 'row'", "did you mean 'row'?"}},
     {"four dimensions",
      KERNEL "    stages: [{entry: f, grid: [1, 1, 1, 1], block: [1], args: [output]}]\n",
      7,

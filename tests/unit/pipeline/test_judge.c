@@ -20,6 +20,7 @@ typedef struct scene {
     lg_kernel kernel;
     lg_stage stages[2];
     lg_observation seen;
+    lg_launch launches[2];
     lg_fault_record records[8];
     lg_assert_line line;
 } scene;
@@ -47,8 +48,16 @@ static void build(scene *s, lg_policy policy, lg_reduction reduction, bool bad) 
         lg_tensor_set_i64(&s->batch.target, r, bad && r == BAD_ROW ? WIDTH : r % WIDTH);
     }
     CU_ASSERT_TRUE_FATAL(lg_reference_compute(&s->batch, true, &s->reference));
-    s->stages[0] = (lg_stage){.entry = "forward_{dtype}_{target}", .direction = LG_FORWARD};
-    s->stages[1] = (lg_stage){.entry = "backward_{dtype}_{target}", .direction = LG_BACKWARD};
+    static const char *args[] = {"fault_record", "launch_index"};
+    s->stages[0] = (lg_stage){
+        .entry = "forward_{dtype}_{target}", .direction = LG_FORWARD, .n_args = 2, .args = args};
+    s->stages[1] = (lg_stage){
+        .entry = "backward_{dtype}_{target}", .direction = LG_BACKWARD, .n_args = 2, .args = args};
+    for (int i = 0; i < 2; i++) {
+        s->launches[i] = (lg_launch){.stage = i, .grid = {1, 1, 1}, .block = {ROWS, 1, 1}};
+    }
+    s->seen.n_launches = 2;
+    s->seen.launches = s->launches;
     s->kernel = (lg_kernel){.name = "nll_loss/test",
                             .family = LG_NLL_LOSS,
                             .policy = policy,
@@ -77,10 +86,13 @@ static lg_output *output_of(scene *s, const char *name) {
     return NULL;
 }
 
+// One of the forward and one of the backward launch.
 static void add_record(scene *s, int64_t row, int64_t value, int64_t upper) {
     s->seen.records = s->records;
-    s->records[s->seen.n_records++] =
-        (lg_fault_record){.row = row, .value = value, .upper = upper, .code = LG_RECORD_LABEL};
+    for (uint32_t launch = 0; launch < 2; launch++) {
+        s->records[s->seen.n_records++] = (lg_fault_record){
+            .row = row, .value = value, .upper = upper, .kernel = launch, .code = LG_RECORD_LABEL};
+    }
 }
 
 static void with_right_record(scene *s) {
@@ -222,6 +234,11 @@ static void with_record_twice(scene *s) {
     with_right_record(s);
 }
 
+static void with_backward_record_missing(scene *s) {
+    with_right_record(s);
+    s->seen.n_records--;
+}
+
 static void with_record_dropped(scene *s) {
     s->seen.n_records_dropped = 3;
 }
@@ -316,7 +333,6 @@ static const judge_row rows[] = {
     {"assert in the backward launch only", ASSERT, MEAN, true, with_late_assert,
      LG_SILENT_CORRUPTION, NULL, "gave no signal, only the backward one: device assert"},
     {"records and NaN", REPORT, NONE, true, with_right_record, LG_DETECTED, "fault_record", NULL},
-    {"record twice", REPORT, MEAN, true, with_record_twice, LG_DETECTED, "fault_record", NULL},
     {"NaN row", NAN_ROW, NONE, true, with_nothing, LG_DETECTED, "nan", NULL},
     {"NaN mean", NAN_ROW, MEAN, true, with_nothing, LG_DETECTED, "nan", NULL},
     {"NaN by itself", UNCHECKED, MEAN, true, with_nothing, LG_DETECTED, "nan", NULL},
@@ -341,7 +357,11 @@ static const judge_row rows[] = {
     {"record of a wrong value", REPORT, NONE, true, with_record_of_wrong_value, LG_WRONG_RESULT,
      "fault_record", "value 7"},
     {"record of wrong bounds", REPORT, NONE, true, with_record_of_wrong_bounds, LG_WRONG_RESULT,
-     "fault_record", "value < 4"},
+     "fault_record", "upper bound 4, right is 3"},
+    {"record twice", REPORT, MEAN, true, with_record_twice, LG_WRONG_RESULT, "fault_record",
+     "2 fault records of row 2"},
+    {"no record of the gradient", REPORT, NONE, true, with_backward_record_missing, LG_WRONG_RESULT,
+     "fault_record", "of a backward launch"},
     {"all records dropped", REPORT, NONE, true, with_record_dropped, LG_SILENT_CORRUPTION, NULL,
      "dropped"},
     {"a number in the bad row", NAN_ROW, NONE, true, with_finite_loss, LG_SILENT_CORRUPTION, NULL,
