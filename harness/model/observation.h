@@ -88,6 +88,9 @@ typedef struct lg_observation {
     lg_device_status status;
     const char *status_text;   // "CUDA_ERROR_ASSERT (710)"
     const char *failed_launch; // entry that failed, or NULL
+    // The launch of a batch before this one that had ended the context, or NULL. Then nothing of
+    // this batch ran, and what the calls returned says nothing of it.
+    const char *earlier_launch;
     int failed_launch_index;   // 0-based among the case's launches; -1: none
     int n_launches;
     const char *surfaced_at; // API call that returned the error first, or NULL

@@ -188,6 +188,9 @@ bool lg_device_run(lg_device_session *session, const lg_run_request *request, lg
     case LG_MODE_BLOCK_SIZES:
         ok = lg_run_block_sizes(session, request, out, diags);
         break;
+    case LG_MODE_POISONED:
+        ok = lg_run_poisoned(session, request, out, diags);
+        break;
     case LG_MODE_UNSET:
     case LG_N_MODES:
         lg_error(diags, request->kernel->loc, "no launch mode");

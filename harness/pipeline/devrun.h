@@ -21,6 +21,10 @@
 //                against the reference judges them all; `mode_failure` when one differs in class:
 //                status, number of fault records, unwritten elements, NaN, infinity or finite.
 //                Stages with fewer sizes than others keep their last
+//   poisoned     behind a bad batch on which the same kernel's assert ended the context. No launch
+//                of the case's batch runs: `earlier_launch` says whose fault that is, and there is
+//                no failed launch. For kernels of policy assert, and only where it is asked for by
+//                name
 //
 // A launch's number counts all launches of the case, unrelated ones included; `calls_later` counts
 // the noted driver calls after the failing launch up to the one that returned the error: 0 is the

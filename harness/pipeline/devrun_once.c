@@ -22,6 +22,7 @@ typedef struct run {
     lg_calls calls;
     const lg_stage **stages;
     int n_stages;
+    const char *earlier_launch; // of a batch before, which ended the context; NULL: it lives
 } run;
 
 static bool uses(const lg_stage *stage, lg_arg_id arg) {
@@ -175,6 +176,11 @@ static bool launch_stage(run *r, const lg_stage *stage, bool *submitted) {
     free(name);
     CUfunction function;
     CUresult error = r->driver->cuModuleGetFunction(&function, r->module, entry);
+    if (error && r->earlier_launch) { // of no use to a caller, and nothing of ours
+        lg_note_call(&r->calls, "cuModuleGetFunction", error);
+        *submitted = false;
+        return true;
+    }
     if (error) { // not there for these types, or the context died: see below
         return lg_device_error(r->session, r->diags, stage->loc, entry, error);
     }
@@ -216,6 +222,22 @@ static bool launch_stages(run *r) {
             return false;
         }
     }
+    return true;
+}
+
+// Runs a batch that must end the context, and forgets it: what the next caller finds.
+static bool end_context(run *r) {
+    if (!launch_stages(r)) {
+        return false;
+    }
+    LG_CALL(&r->calls, r->driver, cuStreamSynchronize, r->stream);
+    if (!r->calls.error || r->calls.n_launches == 0) {
+        return lg_error(r->diags, r->kernel->loc, "%s: the batch before did not end the context",
+                        r->kernel->name);
+    }
+    r->earlier_launch = r->calls.launches[0].entry;
+    r->session->base_launches += (uint64_t)r->calls.n_launches;
+    free(r->driver->take_log()); // the asserts are its own
     return true;
 }
 
@@ -264,6 +286,7 @@ static bool execute(run *r, lg_bystander *by, lg_observation *out) {
     LG_CALL(&r->calls, r->driver, cuStreamSynchronize, r->stream);
     bool dead = !LG_CALL(&r->calls, r->driver, cuCtxSynchronize);
     lg_observe(r->session, &r->buffers, &r->calls, r->options->blocking, out);
+    out->earlier_launch = r->earlier_launch;
     lg_buffers_read_ring(&r->buffers, out);
     bool found = r->driver->fault().present;
     lg_buffers_read(&r->buffers, r->kernel, dead, out, &r->calls);
@@ -293,9 +316,13 @@ bool lg_run_once(lg_device_session *session, const lg_run_request *request,
              .arena = &out->arena,
              .diags = diags};
     lg_bystander by = {0};
-    bool ok = set_up(&r, request) &&
-              (!options->bystanders || lg_bystander_make(session, &by, &r.calls, diags)) &&
-              execute(&r, &by, out);
+    run before = r;
+    before.batch = options->before;
+    bool ok = (!options->before || set_up(&before, request)) && set_up(&r, request) &&
+              (!options->before || end_context(&before));
+    r.earlier_launch = before.earlier_launch;
+    ok = ok && (!options->bystanders || lg_bystander_make(session, &by, &r.calls, diags)) &&
+         execute(&r, &by, out);
     if (!ok) {
         free(by.copied);
         lg_device_drop_context(session);

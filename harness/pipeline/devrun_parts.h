@@ -103,6 +103,8 @@ bool lg_collapse(const lg_tensor *tensor, int first, int64_t *stride);
 typedef struct lg_once_options {
     bool blocking;
     bool bystanders; // queue unrelated work behind the loss and check it
+    // Launched and waited for first, in the same context, by the same kernel: it must end it.
+    const lg_batch *before;
     int block_size;  // index into block_x of each stage (its last, when it has fewer)
 } lg_once_options;
 
@@ -141,6 +143,9 @@ void lg_bystander_free(lg_device_session *session, lg_bystander *by, bool contex
 // Mode block_sizes: see devrun.h.
 bool lg_run_block_sizes(lg_device_session *session, const lg_run_request *request,
                         lg_observation *out, lg_diags *diags);
+// Mode poisoned: see devrun.h.
+bool lg_run_poisoned(lg_device_session *session, const lg_run_request *request, lg_observation *out,
+                     lg_diags *diags);
 int lg_count_block_sizes(const lg_kernel *kernel, lg_direction direction);
 
 #endif

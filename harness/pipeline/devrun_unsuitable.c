@@ -142,6 +142,9 @@ const char *lg_device_unsuitable(const lg_kernel *kernel, const lg_batch *batch,
         lg_count_block_sizes(kernel, batch->loss.direction) < 2) {
         reason = "it has one legal block size";
     }
+    if (!reason && mode == LG_MODE_POISONED && kernel->policy != LG_POLICY_ASSERT) {
+        reason = "only an assert ends the context";
+    }
     if (reason) {
         return reason;
     }

@@ -48,6 +48,13 @@ static bool list_names(const lg_str_list *globs, const char *name) {
     return false;
 }
 
+// So that it is never a part of "every mode": nothing of a batch runs in it.
+static bool is_asked_for(const lg_session_options *options, const lg_scenario *scenario,
+                         lg_mode mode) {
+    return mode != LG_MODE_POISONED || list_names(&scenario->modes, lg_mode_name(mode)) ||
+           list_names(&options->mode_globs, lg_mode_name(mode));
+}
+
 void lg_case_id(const lg_scenario *scenario, const lg_kernel *kernel, lg_mode mode,
                 const char *device, char id[17]) {
     char seed[32];
@@ -140,7 +147,8 @@ static void add_point(builder *b, const lg_scenario *scenario) {
         }
         for (int m = LG_MODE_UNSET + 1; m < LG_N_MODES; m++) {
             const char *mode_name = lg_mode_name((lg_mode)m);
-            if (list_matches(&scenario->modes, mode_name) &&
+            if (is_asked_for(options, scenario, (lg_mode)m) &&
+                list_matches(&scenario->modes, mode_name) &&
                 list_matches(&options->mode_globs, mode_name)) {
                 add_case(b, scenario, k, (lg_mode)m);
             }

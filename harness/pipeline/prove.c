@@ -154,6 +154,9 @@ lg_proof lg_prove_column(lg_device_session *device, const lg_kernel *kernel, lg_
                          lg_arena *arena, const char **why, lg_diags *diags) {
     prover p = {.device = device, .kernel = kernel, .mode = mode, .arena = arena, .diags = diags};
     *why = NULL;
+    if (mode == LG_MODE_POISONED) {
+        p.mode = LG_MODE_ASYNC; // the batch that ends the context must do so, unwaited for
+    }
     lg_direction directions = lg_proof_directions(kernel);
     trial clean = run_trial(&p, LG_PROOF_CLEAN, directions, false);
     lg_proof proof = LG_PROOF_FAILED;

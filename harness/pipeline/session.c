@@ -76,12 +76,18 @@ static void tell_columns(session *s) {
     }
 }
 
+// That a batch is not run may be what a scenario is about.
+static bool is_meant_skip(const lg_case_result *result) {
+    const lg_expect *expect = &result->what->scenario->expect;
+    return result->as_expected && expect->has_verdict && expect->verdict == LG_SKIPPED;
+}
+
 static void count(lg_run_summary *summary, const lg_case_result *result) {
     summary->n_cases++;
     summary->by_verdict[result->verdict]++;
     if (result->verdict == LG_UNTESTED && !result->as_expected) {
         summary->n_untested++;
-    } else if (result->verdict == LG_SKIPPED) {
+    } else if (result->verdict == LG_SKIPPED && !is_meant_skip(result)) {
         summary->n_skipped++;
         summary->n_not_expected += !result->as_expected;
     } else if (result->as_expected) {

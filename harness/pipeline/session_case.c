@@ -201,6 +201,16 @@ static const char *unfired(const lg_batch *batch) {
     return NULL;
 }
 
+// An error of a batch before is no verdict on this one, of which nothing ran.
+static void leave_to_earlier(lg_case_run *run) {
+    const lg_observation *seen = &run->result.observation;
+    run->result.verdict = LG_SKIPPED;
+    run->result.reason = lg_arena_printf(
+        &run->arena, "not run: %s of a batch before had ended the context; %s at %s",
+        seen->earlier_launch, seen->status_text ? seen->status_text : "no error",
+        seen->surfaced_at ? seen->surfaced_at : "no call");
+}
+
 static void run_on_device(lg_device_session *device, const lg_point_data *data, lg_case_run *run,
                           lg_diags *diags) {
     lg_case_result *result = &run->result;
@@ -219,6 +229,10 @@ static void run_on_device(lg_device_session *device, const lg_point_data *data, 
     size_t first = diags->n;
     if (!lg_device_run(device, &request, &result->observation, diags)) {
         result->reason = last_error(&run->arena, diags, first, "the device could not run the case");
+        return;
+    }
+    if (result->observation.earlier_launch) {
+        leave_to_earlier(run);
         return;
     }
     judge_and_attribute(device, &request, data, run);

@@ -126,7 +126,8 @@ static void check_words(const lg_case_result *result, lg_str *differs) {
     const lg_expect *expect = &result->what->scenario->expect;
     const lg_finding *finding = &result->finding;
     bool advised = !expect->advice;
-    bool shown = !expect->evidence || contains(finding->headline, expect->evidence);
+    bool shown = !expect->evidence || contains(finding->headline, expect->evidence) ||
+                 contains(result->reason, expect->evidence);
     for (int i = 0; i < finding->n_named && i < finding->n_hypotheses; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
         advised = advised || contains(h->advice, expect->advice);
@@ -141,6 +142,7 @@ static void check_words(const lg_case_result *result, lg_str *differs) {
         add_part(differs, "expected evidence with '%s', found %s", expect->evidence,
                  first && first->evidence ? first->evidence
                  : finding->headline      ? finding->headline
+                 : result->reason         ? result->reason
                                           : "none");
     }
 }
@@ -264,6 +266,11 @@ void lg_expect_check(lg_case_result *result, lg_arena *arena) {
         add_part(&differs, "expected %s, found untested", lg_str_text(&wanted));
     } else if (meant) {
         lg_str_add(&wanted, ": the build fails its self-proof");
+    } else if (result->verdict == LG_SKIPPED && expect->has_verdict &&
+               expect->verdict == LG_SKIPPED) {
+        check_cause(result, &wanted, &differs);
+        check_words(result, &differs);
+        check_where(result, &differs);
     } else if (result->verdict == LG_SKIPPED) {
         // A kernel that a scenario names must show what it expects; one that merely matched need
         // not.

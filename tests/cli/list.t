@@ -2,6 +2,7 @@ run list modes
 out blocking               CUDA_LAUNCH_BLOCKING=1: each launch waits and returns its own error
 out async                  unrelated work queued behind the loss, to see who gets blamed
 out block_sizes            the other legal block sizes of the kernel, each must give the same loss
+out poisoned               behind a batch that ended the context, if asked for by name: nothing of this one runs, and it is not blamed
 run list policies
 out assert                 a device-side assert; the context is dead after it
 out report                 a fault record for each invalid row, and NaN for it; the kernel keeps going

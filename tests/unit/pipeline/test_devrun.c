@@ -124,6 +124,45 @@ static void test_bad_label(void) {
     tear_down(&f);
 }
 
+// The error belongs to a batch that is gone: nothing of it may be read as this one's.
+static void test_poisoned_context(void) {
+    fixture f;
+    set_up(&f);
+    for (int bad = 0; bad < 2; bad++) { // nothing of it runs, so its own labels do not matter
+        lg_batch batch = rows_batch();
+        lg_tensor_set_i64(&batch.target, 20, bad ? 5 : 0);
+        lg_observation seen;
+        CU_ASSERT_TRUE_FATAL(run(&f, "nll_loss/no_reduce/assert", &batch, LG_MODE_POISONED, &seen));
+        CU_ASSERT_STRING_EQUAL(seen.earlier_launch,
+                               "nll_loss_forward_no_reduce_assert_float32_int64");
+        CU_ASSERT_EQUAL(seen.status, LG_STATUS_ASSERT);
+        CU_ASSERT_PTR_NULL(seen.failed_launch);
+        CU_ASSERT_EQUAL(seen.failed_launch_index, -1);
+        CU_ASSERT_EQUAL(seen.n_launches, 0);
+        CU_ASSERT_EQUAL(seen.n_asserts, 0);
+        CU_ASSERT_STRING_EQUAL(seen.log, "");
+        CU_ASSERT_PTR_NULL(seen.outputs[0].values);
+        lg_observation_free(&seen);
+
+        // The next one has a context of its own.
+        lg_tensor_set_i64(&batch.target, 20, 0);
+        CU_ASSERT_TRUE_FATAL(run(&f, "nll_loss/no_reduce/assert", &batch, LG_MODE_ASYNC, &seen));
+        CU_ASSERT_PTR_NULL(seen.earlier_launch);
+        CU_ASSERT_EQUAL(seen.status, LG_STATUS_OK);
+        lg_observation_free(&seen);
+        lg_batch_free(&batch);
+    }
+    // Without a sticky error there is nothing to poison a context with.
+    lg_arena arena = {0};
+    lg_batch batch = rows_batch();
+    const lg_kernel *kernel = find(&f, "nll_loss/no_reduce/report");
+    CU_ASSERT_PTR_NOT_NULL(lg_device_unsuitable(kernel, &batch, LG_MODE_POISONED, &arena));
+    CU_ASSERT_PTR_NULL(lg_device_unsuitable(kernel, &batch, LG_MODE_ASYNC, &arena));
+    lg_batch_free(&batch);
+    lg_arena_free(&arena);
+    tear_down(&f);
+}
+
 static void test_records(void) {
     fixture f;
     set_up(&f);
@@ -260,6 +299,7 @@ static void test_fences(void) {
 int main(void) {
     static const lg_test tests[] = {{"clean runs", test_clean},
                                     {"a bad label", test_bad_label},
+                                    {"a poisoned context", test_poisoned_context},
                                     {"fault records", test_records},
                                     {"wrong kernels", test_wrong_kernels},
                                     {"fences", test_fences}};

@@ -47,7 +47,7 @@ static void build(world *w) {
 static void test_family_and_filters_choose_the_cases(void) {
     world w;
     lg_plan plan;
-    const int64_t n_modes = LG_N_MODES - 1;
+    const int64_t n_modes = LG_N_MODES - 2; // poisoned has to be asked for
     build(&w);
     lg_plan_build(&w.options, &plan);
     CU_ASSERT_EQUAL(plan.n_cases, 2 * 2 * n_modes); // not the cross-entropy kernel
@@ -120,6 +120,40 @@ static void test_only_a_pattern_of_its_own_selects_a_mutant(void) {
     }
 }
 
+static void test_a_poisoned_context_is_asked_for_by_name(void) {
+    static const struct {
+        const char *name;
+        const char *in_scenario, *on_command_line;
+        int64_t n_poisoned;
+    } rows[] = {
+        {"every mode", NULL, NULL, 0},
+        {"a wide pattern", "*", "*", 0},
+        {"in the scenario", "poisoned", NULL, 1},
+        {"on the command line", NULL, "poisoned", 1},
+        {"both", "poisoned", "poisoned", 1},
+        {"left out", "poisoned", "blocking", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        world w;
+        lg_plan plan;
+        build(&w);
+        w.kernel_set.n = 1;
+        w.set.n = 1;
+        const char *in_scenario[] = {rows[i].in_scenario};
+        const char *on_command_line[] = {rows[i].on_command_line};
+        w.points[0].modes = (lg_str_list){.n = in_scenario[0] ? 1 : 0, .items = in_scenario};
+        w.options.mode_globs =
+            (lg_str_list){.n = on_command_line[0] ? 1 : 0, .items = on_command_line};
+        lg_plan_build(&w.options, &plan);
+        int64_t n = 0;
+        for (int64_t k = 0; k < plan.n_cases; k++) {
+            n += plan.cases[k].what.mode == LG_MODE_POISONED;
+        }
+        LG_CHECK_ROW(rows[i].name, n == rows[i].n_poisoned);
+        lg_plan_free(&plan);
+    }
+}
+
 static void test_ids_are_stable_and_apart(void) {
     world w;
     build(&w);
@@ -180,6 +214,7 @@ int main(void) {
         {"a scenario that names a kernel means it", test_a_scenario_that_names_a_kernel_means_it},
         {"only a pattern of its own selects a mutant",
          test_only_a_pattern_of_its_own_selects_a_mutant},
+        {"a poisoned context is asked for by name", test_a_poisoned_context_is_asked_for_by_name},
         {"ids are stable and apart", test_ids_are_stable_and_apart},
         {"a repro line selects its case", test_a_repro_line_selects_its_case},
     };
