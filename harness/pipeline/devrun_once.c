@@ -235,7 +235,7 @@ static bool end_context(run *r) {
         return lg_error(r->diags, r->kernel->loc, "%s: the batch before did not end the context",
                         r->kernel->name);
     }
-    r->earlier_launch = r->calls.launches[0].entry;
+    r->earlier_launch = r->calls.launches[0].what.entry;
     r->session->base_launches += (uint64_t)r->calls.n_launches;
     free(r->driver->take_log()); // the asserts are its own
     return true;
