@@ -72,6 +72,7 @@ static int status_of(lg_log_conclusion conclusion) {
     case LG_LOG_LOSS_FAULT:
         return LG_EXIT_NOT_EXPECTED;
     case LG_LOG_EMPTY:
+    case LG_LOG_UNKNOWN_CHECK:
     case LG_LOG_ORIGIN_LOST:
         break;
     }

@@ -7,6 +7,7 @@
 static const char block_mark[] = ": block: [";
 static const char thread_mark[] = ", thread: [";
 static const char assertion_mark[] = " Assertion ";
+static const char failed_mark[] = ": Assertion failed: ";
 static const char global_mark[] = ": global id: [";
 static const char local_mark[] = ", local id: [";
 static const char hip_mark[] = ": Device-side assertion ";
@@ -137,6 +138,49 @@ static bool parse_threads(const char *line, size_t n, const char *first, const c
               split_head(line, (size_t)(block - line), match);
     match->rest = (lg_span){in.at, (size_t)(in.end - in.at)};
     return ok;
+}
+
+// As much of an expression as there is; moves behind its closing quote, if it has one.
+static void take_begun(cursor *in, lg_span *expression) {
+    if (in->at == in->end || !strchr("`'\"", *in->at)) {
+        return;
+    }
+    const char *start = in->at + 1;
+    size_t n = (size_t)(in->end - start);
+    const char *close = n ? memchr(start, '`', n) : NULL;
+    *expression = (lg_span){start, close ? (size_t)(close - start) : n};
+    in->at = close ? close + 1 : in->end;
+}
+
+// What is left may be the beginning of " failed.": a line that goes on in another way is not cut.
+static bool ends_early(const cursor *in) {
+    size_t n = (size_t)(in->end - in->at);
+    return n < strlen(end_mark) && memcmp(in->at, end_mark, n) == 0;
+}
+
+bool lg_assert_parse_cut(const char *line, size_t n, lg_assert_match *match) {
+    const char *block = find(line, n, block_mark);
+    *match = start_match(LG_ASSERT_CUDA);
+    match->expression = (lg_span){"", 0};
+    match->rest = (lg_span){"", 0};
+    match->cut = true;
+    if (!block || !split_head(line, (size_t)(block - line), match)) {
+        return false;
+    }
+    cursor in = {block + strlen(block_mark), line + n};
+    match->has_thread =
+        take_triple(&in, match->block) && take(&in, thread_mark) && take_triple(&in, match->thread);
+    if (!match->has_thread) {
+        memset(match->block, 0, sizeof match->block);
+        memset(match->thread, 0, sizeof match->thread);
+    } else if (take(&in, failed_mark)) {
+        match->cut = false;
+        take_begun(&in, &match->expression);
+    } else if (take(&in, assertion_mark)) {
+        take_begun(&in, &match->expression);
+        return ends_early(&in);
+    }
+    return true;
 }
 
 static size_t without_cr(const char *line, size_t n) {

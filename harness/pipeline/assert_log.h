@@ -38,6 +38,7 @@ typedef struct lg_assert_match {
     int64_t thread[3];  // SYCL: the local id
     lg_span expression; // without the quotes
     lg_span rest;       // of the line, behind `failed.`
+    bool cut;           // the line ends before ` failed.`; the expression may lack its end
 } lg_assert_match;
 
 // Parses one line of n bytes (without its newline; a trailing CR is ignored). Text before the file
@@ -48,6 +49,10 @@ bool lg_assert_parse(const char *line, size_t n, lg_assert_match *match);
 
 // The same for a line of any form.
 bool lg_assert_parse_any(const char *line, size_t n, lg_assert_match *match);
+
+// A line of the first form that ends early, or that a kernel prints of itself ("…: Assertion
+// failed: `expr`: text"). What is missing is empty; `has_thread` is false unless both are whole.
+bool lg_assert_parse_cut(const char *line, size_t n, lg_assert_match *match);
 
 // Counts the assert lines of a log and keeps the first `max_kept` of them, copied into `arena`.
 int64_t lg_assert_log_parse(const char *log, size_t n, int64_t max_kept, lg_arena *arena,

@@ -13,6 +13,7 @@ enum { BUFFER_BYTES = 256 * 1024 };
 
 static const char *const mark_words[LG_N_MARKS] = {
     [LG_MARK_ASSERTION] = "Assertion `",
+    [LG_MARK_ASSERTION_FAILED] = "Assertion failed: `",
     [LG_MARK_DEVICE_ASSERTION] = "Device-side assertion ",
     [LG_MARK_SANITIZER] = "========= ",
     [LG_MARK_RECORD] = "Assertion failure ",
@@ -154,7 +155,7 @@ void lg_log_feed(lg_log_reader *reader, const char *bytes, size_t n) {
 // --- conclusion ---------------------------------------------------------------------------------
 
 static bool is_loss_fault(lg_log_what what) {
-    return what != LG_WHAT_OTHER_OP && what != LG_WHAT_AFTERMATH;
+    return what != LG_WHAT_OTHER_OP && what != LG_WHAT_AFTERMATH && what != LG_WHAT_UNKNOWN;
 }
 
 static int by_first_line(const void *a, const void *b) {
@@ -166,11 +167,14 @@ static int by_first_line(const void *a, const void *b) {
 static void conclude(lg_log_finding *out) {
     out->primary = -1;
     out->conclusion = out->n_bytes == 0 ? LG_LOG_EMPTY : LG_LOG_QUIET;
-    bool other = false;
+    // Asserts end a context: of several, the first says what happened.
+    lg_log_conclusion other = LG_LOG_QUIET;
     bool aftermath = false;
     for (int i = 0; i < out->n_groups; i++) {
         lg_log_what what = out->groups[i].what;
-        other = other || what == LG_WHAT_OTHER_OP;
+        if (other == LG_LOG_QUIET && (what == LG_WHAT_OTHER_OP || what == LG_WHAT_UNKNOWN)) {
+            other = what == LG_WHAT_UNKNOWN ? LG_LOG_UNKNOWN_CHECK : LG_LOG_OTHER_FAULT;
+        }
         aftermath = aftermath || what == LG_WHAT_AFTERMATH;
         if (out->primary < 0 && is_loss_fault(what)) {
             out->primary = i;
@@ -180,15 +184,31 @@ static void conclude(lg_log_finding *out) {
         out->conclusion = LG_LOG_LOSS_FAULT;
         lg_log_rows(out, &out->groups[out->primary]);
         lg_log_causes(out, &out->groups[out->primary]);
-    } else if (other) {
-        out->conclusion = LG_LOG_OTHER_FAULT;
+    } else if (other != LG_LOG_QUIET) {
+        out->conclusion = other;
     } else if (aftermath) {
         out->conclusion = LG_LOG_ORIGIN_LOST;
     }
 }
 
+// A log may end within an assert line, before the words that it is found by.
+static void take_last_line(lg_log_reader *reader) {
+    const char *text = reader->buffer;
+    if (reader->ends_in_newline || reader->n == 0) {
+        return;
+    }
+    const char *before = memrchr(text, '\n', reader->n);
+    size_t start = before ? (size_t)(before - text) + 1 : 0;
+    lg_log_line line = {
+        .text = text + start, .n = reader->n - start, .number = reader->n_lines + 1};
+    if (line.n <= LG_LOG_BEFORE) {
+        lg_log_take_cut(reader, &line);
+    }
+}
+
 void lg_log_finish(lg_log_reader *reader, lg_log_finding *out) {
     process(reader, true);
+    take_last_line(reader);
     lg_log_close_blocks(reader);
     *out = (lg_log_finding){.n_bytes = reader->n_bytes,
                             .n_lines =

@@ -42,6 +42,7 @@ typedef enum lg_log_what {
     LG_WHAT_OPTION,
     LG_WHAT_ACCESS,    // a loss kernel read or wrote outside its arrays
     LG_WHAT_OTHER_OP,  // a fault of another operation
+    LG_WHAT_UNKNOWN,   // a check that is not known: it may be a loss's
     LG_WHAT_AFTERMATH, // says only that the device was in an error state already
 } lg_log_what;
 
@@ -92,16 +93,18 @@ typedef struct lg_log_group {
 } lg_log_group;
 
 typedef enum lg_log_conclusion {
-    LG_LOG_EMPTY,       // not one byte
-    LG_LOG_QUIET,       // nothing in it speaks of a fault
-    LG_LOG_LOSS_FAULT,  // `primary` is it
-    LG_LOG_OTHER_FAULT, // faults, but of other operations
-    LG_LOG_ORIGIN_LOST, // only the aftermath of a fault that the log does not hold
+    LG_LOG_EMPTY,         // not one byte
+    LG_LOG_QUIET,         // nothing in it speaks of a fault
+    LG_LOG_LOSS_FAULT,    // `primary` is it
+    LG_LOG_OTHER_FAULT,   // faults, but of other operations
+    LG_LOG_UNKNOWN_CHECK, // the first fault is a check that is not known; whose, the log cannot say
+    LG_LOG_ORIGIN_LOST,   // only the aftermath of a fault that the log does not hold
 } lg_log_conclusion;
 
 typedef struct lg_log_guess {
     lg_cause cause;
-    double probability; // from the log alone; unlikely causes are left out of the list
+    double probability; // a rank rather than a claim unless `from_labels`; unlikely causes are left
+                        // out of the list
     const char *reason; // one line
 } lg_log_guess;
 

@@ -52,8 +52,7 @@ static void take_place(lg_log_block *block, const char *text, size_t n) {
     }
 }
 
-// Kernels of losses that read at an index from the labels.
-static bool is_loss_kernel(const char *name) {
+bool lg_log_is_loss_kernel(const char *name) {
     static const char *const names[] = {"nll_loss",       "NLLCriterion",     "NLLLoss",
                                         "cross_entropy",  "CrossEntropy",     "SoftmaxWithLoss",
                                         "softmax_with_c", "softmax_xentropy", "SparseXent"};
@@ -72,13 +71,13 @@ static void close_block(lg_log_reader *reader, lg_log_block *block) {
     block->open = false;
     lg_log_group *like = &block->group;
     if (like->source == LG_LOG_SANITIZER) {
-        bool loss = is_loss_kernel(like->function);
+        bool loss = lg_log_is_loss_kernel(like->function);
         like->what = loss ? LG_WHAT_ACCESS : LG_WHAT_OTHER_OP;
         like->fired = loss ? "a loss kernel that reads or writes at an index from the labels"
                            : "another kernel";
     } else {
         const char *expression = like->expression ? like->expression : "";
-        lg_log_guard(like, expression, strlen(expression));
+        lg_log_guard(like, expression, strlen(expression), false);
     }
     int64_t thread[3];
     int64_t at[3];

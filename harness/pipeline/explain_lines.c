@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a line to its group: assert lines, the texts of errors, frames of a traceback.
+// From a line to its group: the texts of errors, frames of a traceback.
 #include "pipeline/explain_parts.h"
 
 #include "support/alloc.h"
@@ -108,7 +108,7 @@ void lg_log_group_value(lg_log_group *group, int64_t value) {
     }
 }
 
-static void add_captures(lg_log_group *group, const lg_log_captures *found) {
+void lg_log_group_captures(lg_log_group *group, const lg_log_captures *found) {
     if (found->has_value) {
         lg_log_group_value(group, found->value);
     }
@@ -119,103 +119,6 @@ static void add_captures(lg_log_group *group, const lg_log_captures *found) {
         group->has_ignore = found->has_ignore;
         group->ignore_index = found->ignore_index;
     }
-}
-
-// --- asserts ------------------------------------------------------------------------------------
-
-typedef struct guard {
-    const char *expression;
-    lg_log_what what;
-    const char *fired;
-} guard;
-
-static const guard guards[] = {
-#define LG_GUARD(expression, what, fired) {expression, LG_WHAT_##what, fired},
-#include "pipeline/explain_guards.def"
-#undef LG_GUARD
-};
-
-void lg_log_guard(lg_log_group *group, const char *expression, size_t n) {
-    char plain[256];
-    size_t kept = 0;
-    for (size_t i = 0; i < n && kept + 1 < sizeof plain; i++) {
-        if (expression[i] != ' ') {
-            plain[kept++] = expression[i];
-        }
-    }
-    plain[kept] = '\0';
-    for (size_t i = 0; i < sizeof guards / sizeof *guards; i++) {
-        bool other = guards[i].what == LG_WHAT_OTHER_OP;
-        bool same = other ? strncmp(plain, guards[i].expression, strlen(guards[i].expression)) == 0
-                          : strcmp(plain, guards[i].expression) == 0;
-        if (same) {
-            group->what = guards[i].what;
-            group->fired = guards[i].fired;
-            return;
-        }
-    }
-    group->what = LG_WHAT_OTHER_OP;
-    group->fired = "a check that no loss known here has";
-}
-
-// What a kernel's own print, or a host check, says behind the assert: the values.
-static bool take_rest(const lg_log_reader *reader, lg_span rest, lg_log_captures *found,
-                      const lg_log_pattern **pattern) {
-    size_t word = 0;
-    for (size_t at = 0; at < rest.n; at++) {
-        at = lg_needles_find(reader->needles, rest.text, rest.n, at, &word);
-        for (int i = 0; at < rest.n && i < lg_n_log_patterns; i++) {
-            if (lg_log_patterns[i].what == LG_WHAT_LABEL &&
-                strcmp(reader->words[i], reader->words[word]) == 0 &&
-                lg_log_match(lg_log_patterns[i].pattern, rest.text, rest.n, at, found)) {
-                *pattern = &lg_log_patterns[i];
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static bool take_assert(lg_log_reader *reader, const lg_log_line *line) {
-    lg_assert_match match;
-    if (!lg_assert_parse_any(line->text, line->n, &match)) {
-        return false;
-    }
-    char file[256];
-    char function[256];
-    char expression[256];
-    lg_log_group like = {.source = LG_LOG_ASSERT,
-                         .form = match.form,
-                         .line = match.line,
-                         .has_thread = match.has_thread,
-                         .row = -1,
-                         .file = file,
-                         .function = function,
-                         .expression = expression};
-    const lg_span parts[3] = {match.file, match.function, match.expression};
-    char *const copies[3] = {file, function, expression};
-    for (int i = 0; i < 3; i++) {
-        lg_log_put(copies[i], sizeof file, parts[i].text, parts[i].n);
-    }
-    memcpy(like.block, match.block, sizeof like.block);
-    memcpy(like.thread, match.thread, sizeof like.thread);
-    lg_log_guard(&like, match.expression.text, match.expression.n);
-    lg_log_captures found = {0};
-    const lg_log_pattern *pattern = NULL;
-    if (match.form == LG_ASSERT_PLAIN && take_rest(reader, match.rest, &found, &pattern) &&
-        like.what == LG_WHAT_OTHER_OP) {
-        like.what = pattern->what; // `Assertion `false` failed. The value of label …`
-        like.fired = pattern->fired;
-    }
-    lg_log_group *group = lg_log_group_add(reader, &like, line);
-    if (group) {
-        lg_log_group_thread(group, match.block, match.thread);
-        add_captures(group, &found);
-        if (match.form == LG_ASSERT_CUDA) {
-            lg_log_flood_start(reader, line, match.file.text, (int)(group - reader->groups));
-        }
-    }
-    return true;
 }
 
 // --- texts --------------------------------------------------------------------------------------
@@ -329,7 +232,7 @@ static bool take_pattern(lg_log_reader *reader, const lg_log_line *line,
     }
     lg_log_group *group = lg_log_group_add(reader, &like, line);
     if (group) {
-        add_captures(group, found);
+        lg_log_group_captures(group, found);
         keep_labels(reader, line, found, group);
     }
     return true;
@@ -378,8 +281,9 @@ bool lg_log_take(lg_log_reader *reader, const lg_log_line *line, size_t word) {
     lg_log_mark mark = (lg_log_mark)(word - (size_t)lg_n_log_patterns);
     switch (mark) {
     case LG_MARK_ASSERTION:
+    case LG_MARK_ASSERTION_FAILED:
     case LG_MARK_DEVICE_ASSERTION:
-        return take_assert(reader, line);
+        return lg_log_take_assert(reader, line);
     case LG_MARK_SANITIZER:
         return lg_log_take_sanitizer(reader, line);
     case LG_MARK_RECORD:

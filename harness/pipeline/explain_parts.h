@@ -42,6 +42,7 @@ const char *lg_log_literal(const char *pattern, lg_arena *arena);
 // patterns.
 typedef enum lg_log_mark {
     LG_MARK_ASSERTION,
+    LG_MARK_ASSERTION_FAILED,
     LG_MARK_DEVICE_ASSERTION,
     LG_MARK_SANITIZER,
     LG_MARK_RECORD,
@@ -114,6 +115,13 @@ void lg_log_group_value(lg_log_group *group, int64_t value);
 // The text in out_bytes, cut, control characters as '?'.
 void lg_log_put(char *out, size_t out_bytes, const char *text, size_t n);
 
+// What a text's holes held.
+void lg_log_group_captures(lg_log_group *group, const lg_log_captures *found);
+
+// --- explain_asserts.c --------------------------------------------------------------------------
+
+bool lg_log_take_assert(lg_log_reader *reader, const lg_log_line *line);
+
 // --- explain_flood.c ----------------------------------------------------------------------------
 
 // Remembers an assert line of CUDA's form, whose file begins at `file`, as one that may be
@@ -130,8 +138,13 @@ bool lg_log_take_record(lg_log_reader *reader, const lg_log_line *line, lg_log_m
 // Closes what is told over several lines.
 void lg_log_close_blocks(lg_log_reader *reader);
 
-// Fills what, fired from the condition of an assert.
-void lg_log_guard(lg_log_group *group, const char *expression, size_t n);
+// Fills what, fired from the condition of an assert, of which a cut-off line has only the
+// beginning, and from the group's function.
+void lg_log_guard(lg_log_group *group, const char *expression, size_t n, bool cut);
+// The last line of a log that ends within it.
+void lg_log_take_cut(lg_log_reader *reader, const lg_log_line *line);
+// Whether a kernel's name is that of a loss that reads at an index from the labels.
+bool lg_log_is_loss_kernel(const char *name);
 
 // --- conclusions --------------------------------------------------------------------------------
 

@@ -117,17 +117,20 @@ static void print_causes(lg_str *out, const lg_log_finding *finding) {
     for (int i = 0; i < finding->n_guesses; i++) {
         const lg_log_guess *guess = &finding->guesses[i];
         field(out, i ? "" : "causes");
-        // Rounded down, so that only what is beyond doubt says 100 %.
-        double percent = 100 * guess->probability;
-        lg_str_printf(out, "%3d %%  %-20s %s\n", (int)(percent + 1e-9), lg_cause_name(guess->cause),
-                      guess->reason);
+        if (finding->from_labels) { // rounded down: only what is beyond doubt says 100 %
+            lg_str_printf(out, "%3d %%", (int)(100 * guess->probability + 1e-9));
+        } else {
+            lg_str_printf(out, "%2d.", i + 1);
+        }
+        lg_str_printf(out, "  %-20s %s\n", lg_cause_name(guess->cause), guess->reason);
     }
     if (finding->n_guesses > 1) {
         field(out, "");
-        lg_str_add(out, finding->from_labels
-                            ? "weighed over the labels that the text lists\n"
-                            : "from the log alone: how often each cause is met, and the values "
-                              "above; the labels decide\n");
+        lg_str_add(out,
+                   finding->from_labels
+                       ? "weighed over the labels that the text lists\n"
+                       : "in the order of how often each is met and of the values above: a log "
+                         "says no more; the labels decide\n");
     }
 }
 
@@ -142,6 +145,7 @@ static void print_others(lg_str *out, const lg_log_finding *finding) {
         shown++;
         field(out, aftermath                         ? "aftermath"
                    : group->what == LG_WHAT_OTHER_OP ? "unrelated"
+                   : group->what == LG_WHAT_UNKNOWN  ? "unknown"
                                                      : "also");
         if (group->source != LG_LOG_TEXT) {
             print_what(out, group);
@@ -222,6 +226,7 @@ static void next_for_loss(lg_str *out, const lg_log_group *group) {
         next_line(out, false, "lossgate diagnose --targets labels.npy --logits logits.npy");
         return;
     case LG_WHAT_OTHER_OP:
+    case LG_WHAT_UNKNOWN:
     case LG_WHAT_AFTERMATH:
         return;
     }
@@ -250,6 +255,22 @@ static void next_for_lost(lg_str *out, const lg_log_finding *finding) {
 }
 
 // --- the whole ----------------------------------------------------------------------------------
+
+static void print_unknown(lg_str *out, const lg_log_finding *finding) {
+    const lg_log_group *first = NULL;
+    for (int i = finding->n_groups; i-- > 0;) {
+        first = finding->groups[i].what == LG_WHAT_UNKNOWN ? &finding->groups[i] : first;
+    }
+    if (first) {
+        print_place(out, first);
+    }
+    print_others(out, finding);
+    next_line(out, true, "look up what stands there; if it is a check of class indices:");
+    next_line(out, false,
+              "before the loss: numpy.save(\"labels.npy\", target.cpu().numpy()); then");
+    field(out, "");
+    lg_str_add(out, "lossgate diagnose --targets labels.npy --head-width C\n");
+}
 
 static void print_loss_fault(lg_str *out, const lg_log_finding *finding) {
     const lg_log_group *group = &finding->groups[finding->primary];
@@ -296,6 +317,11 @@ void lg_log_finding_text(const lg_log_finding *finding, const char *name, lg_str
         lg_str_printf(out, "no loss fault in %s: what failed is another operation\n", name);
         print_others(out, finding);
         next_line(out, true, "look at the arguments of that operation; the loss is not to blame");
+        return;
+    case LG_LOG_UNKNOWN_CHECK:
+        lg_str_printf(out, "cannot tell from %s: a check that is not known here failed first\n",
+                      name);
+        print_unknown(out, finding);
         return;
     case LG_LOG_ORIGIN_LOST:
         lg_str_printf(out, "%s shows that the device failed, but not where\n", name);

@@ -76,3 +76,25 @@ run explain clean.log --scenario t.yaml
 out no loss fault in clean.log: 2 lines, none speaks of one
 err lossgate explain: error: the log holds no cause that a scenario can inject, so none is written
 exit 2
+
+# A check that is not known here may be a loss's: nothing is said about whose it is.
+file unknown.log
+| /u/my.cu:3: my_kernel: block: [2,0,0], thread: [1,0,0] Assertion `x < y` failed.
+run explain unknown.log
+out cannot tell from unknown.log: a check that is not known here failed first
+out   where     /u/my.cu:3, my_kernel, block 2 thread 1
+out   unknown   device assert `x < y`, line 1: a check not known here: whether a loss has it cannot be told
+out   next      look up what stands there; if it is a check of class indices:
+out             before the loss: numpy.save("labels.npy", target.cpu().numpy()); then
+out             lossgate diagnose --targets labels.npy --head-width C
+exit 3
+
+# A log that ends within the line still says what is there.
+shell printf '/p/Loss.cu:250: nll_loss_forward_reduce_cuda_kernel_2d: block: [0,0,0], thread: [5,0,0] Assertion `t >= 0 && t < n_cl' | $LOSSGATE explain
+out LOSS FAULT — device assert `t >= 0 && t < n_cl`, line 1
+out   fired     the label check of nll_loss (cross_entropy with class indices)
+out*
+has rows 5, 37, 69
+has    1.  label_equals_width
+hasnt %
+exit 1
