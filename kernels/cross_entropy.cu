@@ -17,7 +17,8 @@
 //   warp         one warp a row: small C
 //   block        one block a row, online softmax: any C in one pass
 //   spatial      one thread a row: classes are far apart, rows are neighbours
-//   probability  one thread a row, class-probability targets
+//   probability  one thread a row, class-probability targets: a probability outside [0, 1] (NaN too) is
+//                guarded, what a row adds up to is not looked at
 // each forward and backward. With reduction none the row's loss goes to `output`, else to row_loss.
 #include "lossgate_reduce.cuh"
 
@@ -251,7 +252,26 @@ __device__ void backward_row(T *grad_input, const T *grad_output, const acc_t<T>
     }
 }
 
-// Class-probability targets. Nothing here is an index, so there is nothing to guard.
+// Class-probability targets. Are all of a row's probabilities some? One signal a row, by the first that
+// is none.
+template <policy P, typename T>
+__device__ bool check_probabilities(const T *target, int64_t at, const ce_view &view, int64_t row,
+                                    reporter to) {
+    if constexpr (P != policy::none) {
+        const acc_t<T> zero = 0;
+        const acc_t<T> one = 1;
+        for (int64_t c = 0; c < view.n_classes; c++) {
+            const acc_t<T> probability = widen(target[at + c * view.tc]);
+            LOSSGATE_GUARD(P, valid, probability >= zero && probability <= one, to, 3, row,
+                           __double_as_longlong(probability), 0, 1);
+            if (!valid) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 template <typename T>
 __device__ inline acc_t<T> smoothed(const T *target, int64_t offset, const ce_view &view) {
     const acc_t<T> e = static_cast<acc_t<T>>(view.smoothing);
@@ -259,34 +279,43 @@ __device__ inline acc_t<T> smoothed(const T *target, int64_t offset, const ce_vi
     return e > 0 ? t * (1 - e) + e / static_cast<acc_t<T>>(view.n_classes) : t;
 }
 
-template <typename T>
+template <policy P, typename T>
 __device__ void probability_forward_row(T *output, acc_t<T> *row_loss, acc_t<T> *row_weight,
                                         const T *input, const T *target, const T *weight,
-                                        const ce_view &view, int64_t row) {
+                                        const ce_view &view, int64_t row, reporter to) {
     using A = acc_t<T>;
     const int64_t n = row / view.spatial;
     const int64_t p = row % view.spatial;
     const T *x = input + n * view.sn + p * view.ss;
     const int64_t at = n * view.tn + p * view.ts;
-    const softmax_state<A> s = row_softmax<lone_thread>(x, view.n_classes, view.sc);
-    A loss = 0;
-    for (int64_t c = 0; c < view.n_classes; c++) {
-        loss -= class_weight(weight, c) * smoothed(target, at + c * view.tc, view) *
-                log_probability(s, widen(x[c * view.sc]));
+    A loss = quiet_nan<A>();
+    if (check_probabilities<P>(target, at, view, row, to)) {
+        const softmax_state<A> s = row_softmax<lone_thread>(x, view.n_classes, view.sc);
+        loss = 0;
+        for (int64_t c = 0; c < view.n_classes; c++) {
+            loss -= class_weight(weight, c) * smoothed(target, at + c * view.tc, view) *
+                    log_probability(s, widen(x[c * view.sc]));
+        }
     }
     write_row<T>(view, row, loss, A(1), output, row_loss, row_weight);
 }
 
-template <typename T>
+template <policy P, typename T>
 __device__ void probability_backward_row(T *grad_input, const T *grad_output, const T *input,
                                          const T *target, const T *weight, const ce_view &view,
-                                         int64_t row) {
+                                         int64_t row, reporter to) {
     using A = acc_t<T>;
     const int64_t n = row / view.spatial;
     const int64_t p = row % view.spatial;
     const T *x = input + n * view.sn + p * view.ss;
     T *cell = grad_input + n * view.n_classes * view.spatial + p;
     const int64_t at = n * view.tn + p * view.ts;
+    if (!check_probabilities<P>(target, at, view, row, to)) {
+        for (int64_t c = 0; c < view.n_classes; c++) {
+            cell[c * view.spatial] = narrow<T>(quiet_nan<A>());
+        }
+        return;
+    }
     const softmax_state<A> s = row_softmax<lone_thread>(x, view.n_classes, view.sc);
     const A n_rows = static_cast<A>(view.samples * view.spatial);
     const A g = upstream_scale<T>(view, row, grad_output, n_rows);
@@ -351,28 +380,32 @@ __device__ void probability_backward_row(T *grad_input, const T *grad_output, co
         T *output, acc_t<T> *total_weight, const acc_t<T> *row_loss, const acc_t<T> *row_weight,   \
         int mean, int64_t n_rows) {                                                                \
         finish_rows<T>(output, total_weight, row_loss, row_weight, mean, n_rows);                  \
-    }                                                                                              \
-    extern "C" __global__ void cross_entropy_forward_probability_##d(                              \
+    }
+
+#define CE_PROBABILITY_ENTRIES(p, P, d, T)                                                         \
+    extern "C" __global__ void cross_entropy_forward_probability_##p##_##d(                        \
         T *output, acc_t<T> *row_loss, acc_t<T> *row_weight, const T *input, const T *target,      \
-        const T *weight, CE_PROBABILITY_PARAMS) {                                                  \
+        const T *weight, CE_PROBABILITY_PARAMS, RECORD_PARAMS) {                                   \
         const ce_view view = CE_PROBABILITY_VIEW;                                                  \
         if (THREAD < samples * spatial) {                                                          \
-            probability_forward_row<T>(output, row_loss, row_weight, input, target, weight, view,  \
-                                       THREAD);                                                    \
+            probability_forward_row<P, T>(output, row_loss, row_weight, input, target, weight,     \
+                                          view, THREAD, reporter{ring, launch});                   \
         }                                                                                          \
     }                                                                                              \
-    extern "C" __global__ void cross_entropy_backward_probability_##d(                             \
+    extern "C" __global__ void cross_entropy_backward_probability_##p##_##d(                       \
         T *grad_input, const T *grad_output, const T *input, const T *target, const T *weight,     \
-        CE_PROBABILITY_PARAMS) {                                                                   \
+        CE_PROBABILITY_PARAMS, RECORD_PARAMS) {                                                    \
         const ce_view view = CE_PROBABILITY_VIEW;                                                  \
         if (THREAD < samples * spatial) {                                                          \
-            probability_backward_row<T>(grad_input, grad_output, input, target, weight, view,      \
-                                        THREAD);                                                   \
+            probability_backward_row<P, T>(grad_input, grad_output, input, target, weight, view,   \
+                                           THREAD, reporter{ring, launch});                        \
         }                                                                                          \
     }
 
 #define CE_TARGETS(p, P, d, T) LOSSGATE_EACH_TARGET(CE_ENTRIES, p, P, d, T)
-#define CE_INPUTS(p, P) LOSSGATE_EACH_INPUT(CE_TARGETS, p, P)
+#define CE_INPUTS(p, P)                                                                            \
+    LOSSGATE_EACH_INPUT(CE_TARGETS, p, P)                                                          \
+    LOSSGATE_EACH_INPUT(CE_PROBABILITY_ENTRIES, p, P)
 LOSSGATE_EACH_POLICY(CE_INPUTS)
 
 CE_TYPE_ENTRIES(float64, double)

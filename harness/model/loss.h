@@ -26,6 +26,8 @@
 //   That
 //     such targets are refused in a checked call is pipeline/hostcheck.h's business. `target` is
 //     judged, not `device_target`.
+//   - Class probabilities: a row with one outside [0, 1] or NaN is invalid (PyTorch does not look).
+//     What a row adds up to is not looked at: PyTorch takes it as it is, and so does the contract.
 //   - BCE: a row whose input or target is outside [0, 1] or NaN is invalid. With logits: a row
 //   whose
 //     target is (PyTorch does not look); NaN and infinite logits follow IEEE arithmetic.

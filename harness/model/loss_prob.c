@@ -6,24 +6,53 @@
 //   sum, and mean = sum / rows: the number of rows, never the weights
 //
 // (PyTorch: cross_entropy_loss_prob_target in LossNLL.cpp.) t is used as it is, normalised or not;
-// 0·(-inf) is NaN, there is no 0·log 0 = 0. No row is ignored, and none is invalid.
+// 0·(-inf) is NaN, there is no 0·log 0 = 0. No row is ignored; one with a t outside [0, 1] or NaN
+// is invalid.
 #include "model/loss_kinds.h"
 #include "model/loss_row.h"
 #include "model/loss_softmax.h"
 
 #include <math.h>
 
-// Leaves w[c]·q[c] of the row in context->q.
-static void read_coefficients(const lg_loss_context *context, int64_t row) {
+// Leaves w[c]·q[c] of the row in context->q. Whether each t is a probability.
+static bool read_coefficients(const lg_loss_context *context, int64_t row) {
     const lg_batch *batch = context->batch;
     const double e = batch->loss.label_smoothing;
     lg_row_read(&batch->target, row, context->width, context->q);
+    bool valid = true;
+    for (int64_t c = 0; c < context->width; c++) {
+        valid = valid && context->q[c] >= 0 && context->q[c] <= 1; // false for NaN
+    }
     for (int64_t c = 0; e > 0 && c < context->width; c++) {
         context->q[c] = context->q[c] * (1 - e) + e / (double)context->width;
     }
     for (int64_t c = 0; context->weight && c < context->width; c++) {
         context->q[c] *= context->weight[c];
     }
+    return valid;
+}
+
+// The sums over a row's classes, and its softmax statistics.
+static void forward_row(const lg_loss_context *context, int64_t row, lg_reference *out) {
+    double max;
+    double rest;
+    lg_row_read(&context->batch->input, row, context->width, context->x);
+    lg_softmax_stats(context->x, context->width, &max, &rest);
+    double log_z = log1p(rest);
+    lg_sum sum = {0};
+    lg_sum abs = {0};
+    lg_sum mass = {0};
+    for (int64_t c = 0; c < context->width; c++) {
+        double term = context->q[c] * ((max - context->x[c]) + log_z);
+        lg_sum_add(&sum, term);
+        lg_sum_add(&abs, fabs(term));
+        lg_sum_add(&mass, fabs(context->q[c]));
+    }
+    out->row_max[row] = max;
+    out->row_rest[row] = rest;
+    out->row_loss[row] = lg_sum_value(&sum);
+    out->row_abs[row] = lg_sum_value(&abs);
+    out->row_mass[row] = lg_sum_value(&mass);
 }
 
 bool lg_prob_forward(const lg_loss_context *context, lg_reference *out) {
@@ -31,26 +60,14 @@ bool lg_prob_forward(const lg_loss_context *context, lg_reference *out) {
     lg_sum total = {0};
     lg_sum total_abs = {0};
     for (int64_t row = 0; row < context->n_rows; row++) {
-        read_coefficients(context, row);
-        lg_row_read(&batch->input, row, context->width, context->x);
-        double max;
-        double rest;
-        lg_softmax_stats(context->x, context->width, &max, &rest);
-        double log_z = log1p(rest);
-        lg_sum sum = {0};
-        lg_sum abs = {0};
-        lg_sum mass = {0};
-        for (int64_t c = 0; c < context->width; c++) {
-            double term = context->q[c] * ((max - context->x[c]) + log_z);
-            lg_sum_add(&sum, term);
-            lg_sum_add(&abs, fabs(term));
-            lg_sum_add(&mass, fabs(context->q[c]));
+        bool valid = read_coefficients(context, row);
+        forward_row(context, row, out);
+        if (!valid) {
+            out->row_loss[row] = NAN;
+            if (!lg_reference_add_invalid(out, row)) {
+                return false;
+            }
         }
-        out->row_max[row] = max;
-        out->row_rest[row] = rest;
-        out->row_loss[row] = lg_sum_value(&sum);
-        out->row_abs[row] = lg_sum_value(&abs);
-        out->row_mass[row] = lg_sum_value(&mass);
         lg_sum_add(&total, out->row_loss[row]);
         lg_sum_add(&total_abs, out->row_abs[row]);
     }
@@ -73,13 +90,13 @@ void lg_prob_gradient(const lg_loss_context *context, const lg_reference *forwar
     const double scale = lg_row_scale(batch, forward, row);
     const double max = forward->row_max[row];
     const double z = 1 + forward->row_rest[row];
-    if (!isfinite(max) || isnan(z)) {
+    bool valid = read_coefficients(context, row);
+    if (!valid || !isfinite(max) || isnan(z)) {
         for (int64_t c = 0; c < context->width; c++) {
             out[c] = NAN;
         }
         return;
     }
-    read_coefficients(context, row);
     lg_sum sum = {0};
     for (int64_t c = 0; c < context->width; c++) {
         context->q[c] *= scale;

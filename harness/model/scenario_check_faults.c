@@ -218,6 +218,7 @@ static void check_shape_layout(const fault_check *check) {
 typedef enum need {
     ANY,
     LABELS,
+    LABELS_UNLESS_REFUSED,
     CLASSES,
     BINARY,
     INPUT_OR_PROBABILITIES,
@@ -234,8 +235,9 @@ static need need_of(lg_cause kind) {
     case LG_CAUSE_FLOAT_TARGETS:
     case LG_CAUSE_CORRUPT_LABELS:
     case LG_CAUSE_WRONG_HEAD_WIDTH:
-    case LG_CAUSE_TARGET_DTYPE:
         return LABELS;
+    case LG_CAUSE_TARGET_DTYPE:
+        return LABELS_UNLESS_REFUSED;
     case LG_CAUSE_NO_SUPERVISED_ROW:
         return CLASSES;
     case LG_CAUSE_BCE_RANGE:
@@ -276,6 +278,11 @@ static const char *missing_need(const fault_check *check) {
         return NULL;
     case LABELS:
         return binary || probabilities ? "needs class labels as targets" : NULL;
+    case LABELS_UNLESS_REFUSED:
+        if (strcmp(check->fault->where, "refused") == 0) {
+            return NULL;
+        }
+        return binary || probabilities ? "needs class labels as targets in this form" : NULL;
     case CLASSES:
         return binary ? "needs a loss over classes" : NULL;
     case BINARY:

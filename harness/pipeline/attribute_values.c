@@ -233,8 +233,10 @@ static void diagnose_weights(lg_diagnosis *d) {
     }
     int64_t n = lg_tensor_numel(weight);
     if (!is_binary(batch) && (weight->rank != 1 || n != lg_batch_head_width(batch))) {
+        const char *in =
+            weight->rank == 1 ? "" : lg_arena_printf(arena, " in %d dimensions", weight->rank);
         lg_fact_add(d, LG_CAUSE_WEIGHT_VECTOR,
-                    lg_arena_printf(arena, "%" PRId64 " weights for %" PRId64 " classes", n,
+                    lg_arena_printf(arena, "%" PRId64 " weights%s for %" PRId64 " classes", n, in,
                                     lg_batch_head_width(batch)),
                     "give one weight a class");
         return;

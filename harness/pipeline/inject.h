@@ -26,7 +26,9 @@
 //                                     refused: none, every label stays whole]
 //   target_dtype         where        refused | int32_as_int64 | int32_wrap | uint8_wrap |
 //   sign_bytes
-//                        dtype        refused: what is handed over [int16]
+//                        dtype        refused: what is handed over [int16]; of probabilities and
+//                                     binary targets an integer type keeps the largest class, 0 or
+//                                     1
 //                        rows | count [1] | fraction   int32_wrap: rows whose label is wide
 //                        values       int32_wrap: the wide labels, cycled [label + 2^32]
 //   corrupt_labels       rows | count [1] | fraction   rows that get a wild value
@@ -101,7 +103,11 @@ bool lg_inject_target(const lg_scenario *scenario, int index, lg_label_draft *dr
 // Faults of the input, the probabilities, the weights and the shapes.
 bool lg_inject_values(const lg_scenario *scenario, int index, lg_batch *batch, lg_diags *diags);
 
-// Of these, the ones that change a shape.
+// Of these, target_dtype: class probabilities or binary targets handed over in another type.
+bool lg_inject_dense_dtype(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
+                           lg_diags *diags);
+
+// And the ones that change a shape.
 bool lg_inject_shape_layout(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
                             lg_diags *diags);
 

@@ -282,6 +282,51 @@ static bool inject_wrong_dtype(const lg_fault_spec *fault, const lg_label_draft 
     return true;
 }
 
+// The flat index of the largest probability of a row.
+static int64_t largest_of(const lg_batch *batch, const lg_tensor *target, int64_t row) {
+    int64_t spatial = lg_batch_spatial(batch);
+    int64_t width = lg_batch_head_width(batch);
+    int64_t first = row / spatial * width * spatial + row % spatial;
+    int64_t best = first;
+    for (int64_t c = 1; c < width; c++) {
+        int64_t at = first + c * spatial;
+        if (lg_tensor_get_f64(target, at) > lg_tensor_get_f64(target, best)) {
+            best = at;
+        }
+    }
+    return best;
+}
+
+bool lg_inject_dense_dtype(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
+                           lg_diags *diags) {
+    lg_dtype dtype = fault->dtype == LG_DTYPE_NONE ? LG_INT16 : fault->dtype;
+    lg_tensor old = batch->target;
+    if (dtype == old.dtype) {
+        return true;
+    }
+    batch->target = (lg_tensor){0};
+    bool fine = lg_tensor_init(&batch->target, dtype, old.rank, old.shape);
+    int64_t n = fine ? lg_tensor_numel(&old) : 0;
+    bool binary = lg_batch_is_binary(batch);
+    for (int64_t i = 0; i < n; i++) {
+        double value = lg_tensor_get_f64(&old, i);
+        if (lg_dtype_is_float(dtype)) {
+            lg_tensor_set_f64(&batch->target, i, value);
+        } else {
+            lg_tensor_set_i64(&batch->target, i, binary && value >= 0.5);
+        }
+    }
+    // One-hot: what is left of probabilities when they are made of class indices.
+    bool one_hot = !binary && !lg_dtype_is_float(dtype) && lg_batch_head_width(batch) > 0;
+    for (int64_t row = 0; fine && one_hot && row < lg_batch_rows(batch); row++) {
+        lg_tensor_set_i64(&batch->target, largest_of(batch, &old, row), 1);
+    }
+    lg_tensor_free(&old);
+    injection->n_changed = n;
+    injection->fired = n > 0;
+    return fine || no_memory(fault, diags);
+}
+
 static bool inject_target_dtype(const lg_fault_spec *fault, int index, lg_label_draft *draft,
                                 lg_batch *batch, lg_injection *injection, lg_diags *diags) {
     if (draft->n_rows == 0) {

@@ -339,6 +339,8 @@ bool lg_inject_values(const lg_scenario *scenario, int index, lg_batch *batch, l
         fine = inject_bce_range(fault, index, seed, batch, injection, diags);
     } else if (fault->kind == LG_CAUSE_VALUE_DOMAIN) {
         fine = inject_value_domain(scenario, index, seed, batch, injection, diags);
+    } else if (fault->kind == LG_CAUSE_TARGET_DTYPE && batch->target_is_probability) {
+        return lg_inject_dense_dtype(fault, batch, injection, diags);
     } else if (fault->kind == LG_CAUSE_SHAPE_LAYOUT) {
         return lg_inject_shape_layout(fault, batch, injection, diags);
     } else if (fault->kind == LG_CAUSE_WEIGHT_VECTOR) {

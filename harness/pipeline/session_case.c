@@ -140,13 +140,14 @@ static bool is_kernel_fault(const lg_point_data *data, lg_verdict verdict) {
 }
 
 // Every number is right for what was handed over, and says nothing: probabilities where their
-// logarithms are meant, a softmax over one class. No kernel can signal that.
+// logarithms are meant, target probabilities that do not add up to 1, a softmax over one class. No
+// kernel can signal that.
 static void check_sense(lg_case_run *run) {
     lg_case_result *result = &run->result;
     const lg_finding *finding = &result->finding;
     bool senseless =
         finding->cause == LG_CAUSE_VALUE_DOMAIN || finding->cause == LG_CAUSE_WRONG_HEAD_WIDTH;
-    if (result->verdict == LG_PASS && finding->warning && finding->certain && senseless) {
+    if (result->verdict == LG_PASS && finding->certain && senseless) {
         result->verdict = LG_SILENT_CORRUPTION;
         result->reason = lg_arena_printf(&run->arena, "no signal, and a loss that is none: %s",
                                          finding->headline);
@@ -160,6 +161,21 @@ static void check_order(lg_device_session *device, const lg_run_request *request
     if (seen->status == LG_STATUS_OK && !seen->race) {
         seen->race = lg_find_order_dependence(device, request, seen, &seen->arena);
     }
+}
+
+// Where nothing was injected and the scenario says what is wrong with what it lists, that is the
+// truth.
+static lg_attribution grade(const lg_point_data *data, const lg_case_result *result) {
+    const lg_expect *expect = &result->what->scenario->expect;
+    const lg_finding *finding = &result->finding;
+    bool told = expect->has_cause && expect->cause != LG_CAUSE_NONE;
+    if (data->batch.n_injections > 0 || !told) {
+        return lg_attribution_grade(&data->batch, finding);
+    }
+    if (finding->cause != expect->cause && !lg_finding_names(finding, expect->cause)) {
+        return LG_ATTRIBUTION_WRONG;
+    }
+    return finding->ambiguous ? LG_ATTRIBUTION_AMBIGUOUS : LG_ATTRIBUTION_EXACT;
 }
 
 // `device` and `request`: what was run, or NULL when the batch was refused.
@@ -188,7 +204,7 @@ static void judge_and_attribute(lg_device_session *device, const lg_run_request 
                                 .result_wrong = kernel_fault};
     lg_attribute(&input, &result->finding);
     check_sense(run);
-    result->attribution = lg_attribution_grade(&data->batch, &result->finding);
+    result->attribution = grade(data, result);
 }
 
 // The injected fault that changed nothing a kernel could see, or NULL.

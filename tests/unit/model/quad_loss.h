@@ -195,6 +195,23 @@ static inline void quad_binary_row(const lg_batch *b, quad_result *r, int64_t ro
     r->gradient[row].scale = quad_abs(scale) * ((1 - t) * sigmoid + v * t * other);
 }
 
+// A row with a probability that is none has neither a loss nor a gradient.
+static inline void quad_probability_row(const lg_batch *b, quad_result *r, int64_t row, quad scale,
+                                        const quad_row_softmax *s, quad *each) {
+    int valid = 1;
+    for (int64_t c = 0; c < r->width; c++) {
+        quad t = quad_at(&b->target, quad_cell(r, row, c));
+        valid &= t >= 0 && t <= 1;
+    }
+    quad_row(b, r, row, -1, scale, s, each);
+    r->state[row] = valid ? 1 : 2;
+    for (int64_t c = 0; c < r->width && !valid; c++) {
+        r->gradient[row * r->width + c].value = QUAD_NAN;
+    }
+    r->row[row].value = valid ? r->row[row].value : QUAD_NAN;
+    r->on_label[row] = r->row[row].value;
+}
+
 // Ground truth about a label: ignored, live or invalid.
 static inline int quad_label(const lg_batch *b, int64_t row, int64_t width, int64_t *label) {
     double value = lg_tensor_get_f64(&b->target, row);
@@ -264,9 +281,7 @@ static inline void quad_compute(const lg_batch *b, quad_result *r) {
             quad_binary_row(b, r, row, scale);
             r->on_label[row] = r->row[row].value;
         } else if (!indices) {
-            r->state[row] = 1;
-            quad_row(b, r, row, -1, scale, &s, scratch + 3 * width);
-            r->on_label[row] = r->row[row].value;
+            quad_probability_row(b, r, row, scale, &s, scratch + 3 * width);
         } else if (r->state[row] == 1) {
             quad_label(b, row, r->width, &label);
             quad_row(b, r, row, label, scale, &s, scratch + 3 * width);

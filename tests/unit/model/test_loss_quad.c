@@ -111,6 +111,17 @@ static void fill_binary_target(lg_batch *b) {
     }
 }
 
+static void fill_probabilities(lg_batch *b) {
+    bool faulty = one_in(6);
+    for (int64_t i = 0; i < lg_tensor_numel(&b->target); i++) {
+        double value = one_in(4) ? (double)below(2) : uniform(0, 1);
+        if (faulty && one_in(5)) {
+            value = one_in(2) ? NAN : uniform(-1, 2);
+        }
+        lg_tensor_set_f64(&b->target, i, value);
+    }
+}
+
 static void make_weights(lg_batch *b, bool binary, lg_dtype dtype, int64_t width) {
     if (one_in(2)) {
         init_tensor(&b->weight, dtype, binary ? b->input.rank : 1,
@@ -161,7 +172,7 @@ static void make_batch(lg_batch *b) {
         fill_labels(b, width);
     }
     if (probability) {
-        fill_uniform(&b->target, 0, 1);
+        fill_probabilities(b);
     } else if (binary) {
         fill_binary_target(b);
     }
