@@ -56,6 +56,9 @@ const char *lg_label_advice_text(const lg_diagnosis *d, const lg_explanation *e,
 void lg_fact_add_floats(lg_diagnosis *d, lg_dtype dtype, int64_t n_fractional, int64_t first,
                         double first_value);
 void lg_fact_add_nonfinite(lg_diagnosis *d, int64_t n_rows, int64_t first);
+// Rows of class probabilities that hold NaN or infinity, and that are no probabilities.
+void lg_fact_add_target_nonfinite(lg_diagnosis *d, int64_t n_rows, int64_t first);
+void lg_fact_add_not_probabilities(lg_diagnosis *d, int64_t n_rows, int64_t first);
 // Whether a label of a floating-point target is none: a fraction, NaN, or out of range.
 bool lg_float_label_is_bad(const lg_batch *batch, double value);
 // Whether any of n packed elements is NaN or infinite; false for integers.

@@ -132,10 +132,27 @@ static void diagnose_nonfinite(lg_diagnosis *d) {
     }
 }
 
+void lg_fact_add_target_nonfinite(lg_diagnosis *d, int64_t n_rows, int64_t first) {
+    lg_fact_add(d, LG_CAUSE_NONFINITE_LOGITS,
+                lg_arena_printf(&d->finding->arena,
+                                "%" PRId64 " target rows hold NaN or infinity, the first is "
+                                "row %" PRId64,
+                                n_rows, first),
+                "look at how the soft labels are made");
+}
+
+void lg_fact_add_not_probabilities(lg_diagnosis *d, int64_t n_rows, int64_t first) {
+    lg_fact_add(d, LG_CAUSE_VALUE_DOMAIN,
+                lg_arena_printf(&d->finding->arena,
+                                "%" PRId64 " target rows are no probabilities (an entry outside "
+                                "[0, 1] or a sum other than 1), the first is row %" PRId64,
+                                n_rows, first),
+                "normalise the target rows: entries in [0, 1] that sum to 1");
+}
+
 static void diagnose_probability_targets(lg_diagnosis *d) {
     const lg_batch *batch = d->batch;
     const lg_tensor *target = &batch->target;
-    lg_arena *arena = &d->finding->arena;
     int64_t width = lg_batch_head_width(batch);
     if (!target->data || width < 1 || lg_tensor_numel(target) != d->n_rows * width) {
         return;
@@ -143,7 +160,8 @@ static void diagnose_probability_targets(lg_diagnosis *d) {
     double *row_values = lg_xmalloc((size_t)width * sizeof *row_values);
     int64_t n_wrong = 0;
     int64_t n_nan = 0;
-    int64_t first = -1;
+    int64_t first_wrong = -1;
+    int64_t first_nan = -1;
     for (int64_t row = 0; row < d->n_rows; row++) {
         bool finite = true;
         for (int64_t c = 0; c < width; c++) {
@@ -154,25 +172,15 @@ static void diagnose_probability_targets(lg_diagnosis *d) {
         n_nan += !finite;
         n_wrong += wrong;
         d->bad[row] = d->bad[row] || wrong || !finite;
-        first = (wrong || !finite) && first < 0 ? row : first;
+        first_wrong = wrong && first_wrong < 0 ? row : first_wrong;
+        first_nan = !finite && first_nan < 0 ? row : first_nan;
     }
     free(row_values);
     if (n_nan > 0) {
-        lg_fact_add(d, LG_CAUSE_NONFINITE_LOGITS,
-                    lg_arena_printf(arena,
-                                    "%" PRId64 " target rows hold NaN or infinity, the "
-                                    "first is row %" PRId64,
-                                    n_nan, first),
-                    "look at how the soft labels are made");
+        lg_fact_add_target_nonfinite(d, n_nan, first_nan);
     }
     if (n_wrong > 0) {
-        lg_fact_add(d, LG_CAUSE_VALUE_DOMAIN,
-                    lg_arena_printf(arena,
-                                    "%" PRId64 " target rows are no probabilities (an entry "
-                                    "outside [0, 1] or a sum other than 1), the first is "
-                                    "row %" PRId64,
-                                    n_wrong, first),
-                    "normalise the target rows: entries in [0, 1] that sum to 1");
+        lg_fact_add_not_probabilities(d, n_wrong, first_wrong);
     }
 }
 

@@ -11,27 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The one pass over labels and logits.
-typedef struct pass {
-    const lg_diagnose_options *options;
-    lg_array_source targets, logits;
-    bool has_logits;
-    lg_batch batch; // shapes and types; no data but the weights
-    lg_label_table table;
-    bool has_table;
-    // A block of rows.
-    int64_t n_block; // rows a block holds
-    int64_t *labels;
-    double *reals;
-    bool *bad;
-    int64_t *n_minus; // -inf entries of a row; only with logits
-    // What was seen.
-    int64_t n_rows, n_bad;
-    int64_t first_rows[LG_DIAGNOSE_ROWS];
-    int64_t n_nonfinite, first_nonfinite;
-} pass;
-
-static void free_pass(pass *p) {
+static void free_pass(lg_diagnose_pass *p) {
     lg_source_close(&p->targets);
     if (p->has_logits) {
         lg_source_close(&p->logits);
@@ -46,135 +26,13 @@ static void free_pass(pass *p) {
     free(p->n_minus);
 }
 
-// --- opening ------------------------------------------------------------------------------------
-
-// A .csv says its length and type only at its end.
-static bool count_csv(const char *place, lg_array_source *source, lg_diags *diags) {
-    lg_array_source counted;
-    bool ok = lg_source_open(place, &counted, diags);
-    int64_t got = ok ? 1 : -1;
-    int64_t *labels = lg_xmalloc(LG_SOURCE_BLOCK * sizeof *labels);
-    double *reals = lg_xmalloc(LG_SOURCE_BLOCK * sizeof *reals);
-    while (got > 0) {
-        got = lg_source_labels(&counted, labels, reals, LG_SOURCE_BLOCK, diags);
-    }
-    source->n = counted.n;
-    source->dtype = counted.dtype;
-    source->shape[0] = counted.n;
-    free(labels);
-    free(reals);
-    lg_source_close(&counted);
-    return got == 0;
-}
-
-static void describe(lg_tensor *tensor, lg_dtype dtype, int rank, const int64_t *shape) {
-    *tensor = (lg_tensor){.dtype = dtype, .rank = rank};
-    int64_t stride = 1;
-    for (int i = rank - 1; i >= 0; i--) {
-        tensor->shape[i] = shape[i];
-        tensor->stride[i] = stride;
-        stride *= shape[i] > 0 ? shape[i] : 1;
-    }
-}
-
-// The input that --head-width stands for: the targets' shape with a class axis.
-static bool describe_input(pass *p, lg_diags *diags) {
-    const lg_array_source *t = &p->targets;
-    int64_t shape[LG_MAX_RANK];
-    int rank = 0;
-    int64_t n;
-    if (t->rank >= LG_MAX_RANK || __builtin_mul_overflow(t->n, p->options->head_width, &n)) {
-        return lg_error(diags, (lg_loc){.file = t->place},
-                        "has too many dimensions or elements for a loss");
-    }
-    for (int i = 0; i < (t->rank ? t->rank : 1); i++) {
-        if (i == (t->rank ? 1 : 0)) {
-            shape[rank++] = p->options->head_width;
-        }
-        if (t->rank) {
-            shape[rank++] = t->shape[i];
-        }
-    }
-    if (t->rank == 1) {
-        shape[rank++] = p->options->head_width;
-    }
-    lg_dtype dtype = p->batch.weight.dtype;
-    describe(&p->batch.input, lg_dtype_is_float(dtype) ? dtype : LG_FLOAT32, rank, shape);
-    return true;
-}
-
-static bool same_shape(const lg_array_source *a, const lg_array_source *b) {
-    bool same = a->rank == b->rank && a->rank > 0;
-    for (int i = 0; same && i < a->rank; i++) {
-        same = a->shape[i] == b->shape[i];
-    }
-    return same;
-}
-
-static bool open_logits(pass *p, lg_diags *diags) {
-    const lg_diagnose_options *o = p->options;
-    p->has_logits = true;
-    if (!lg_source_open(o->logits, &p->logits, diags)) {
-        return false;
-    }
-    if (p->logits.csv) {
-        return lg_error(diags, (lg_loc){.file = o->logits},
-                        "is a .csv file: logits are read from .npy and .npz files");
-    }
-    if (p->targets.csv && !count_csv(o->targets, &p->targets, diags)) {
-        return false;
-    }
-    if (same_shape(&p->targets, &p->logits) && lg_dtype_is_float(p->targets.dtype)) {
-        return lg_error(
-            diags, (lg_loc){.file = o->targets},
-            "has the logits' shape and is %s: class probabilities, while diagnose reads "
-            "class indices",
-            lg_dtype_name(p->targets.dtype));
-    }
-    describe(&p->batch.input, p->logits.dtype, p->logits.rank, p->logits.shape);
-    return true;
-}
-
-// Weights from a text have no type of their own: they take the input's.
-static bool retype_weight(pass *p) {
-    lg_tensor typed;
-    lg_tensor *weight = &p->batch.weight;
-    bool text = p->options->weight && lg_source_is_csv(p->options->weight);
-    if (!text || !lg_dtype_is_float(p->batch.input.dtype)) {
-        return true;
-    }
-    if (!lg_tensor_init(&typed, p->batch.input.dtype, weight->rank, weight->shape)) {
-        return false;
-    }
-    for (int64_t i = 0; i < lg_tensor_numel(weight); i++) {
-        lg_tensor_set_f64(&typed, i, lg_tensor_get_f64(weight, i));
-    }
-    lg_tensor_free(weight);
-    *weight = typed;
-    return true;
-}
-
-static bool open_arrays(pass *p, lg_diags *diags) {
-    const lg_diagnose_options *o = p->options;
-    p->batch.loss = (lg_loss_options){.kind = LG_CROSS_ENTROPY,
-                                      .reduction = LG_REDUCTION_MEAN,
-                                      .ignore_index = o->ignore_index,
-                                      .direction = LG_FORWARD};
-    p->batch.classes = o->classes;
-    bool ok = lg_source_open(o->targets, &p->targets, diags);
-    ok = (!o->weight || lg_source_tensor(o->weight, &p->batch.weight, diags)) && ok;
-    ok = (!o->logits || open_logits(p, diags)) && ok;
-    ok = ok && (o->logits || describe_input(p, diags));
-    return ok && retype_weight(p);
-}
-
 // --- the pass -----------------------------------------------------------------------------------
 
-static int64_t spatial_of(const pass *p) {
+static int64_t spatial_of(const lg_diagnose_pass *p) {
     return p->has_logits ? lg_batch_spatial(&p->batch) : 1;
 }
 
-static bool allocate(pass *p, lg_diags *diags) {
+static bool allocate(lg_diagnose_pass *p, lg_diags *diags) {
     int64_t spatial = spatial_of(p);
     int64_t samples = spatial > 0 && spatial < LG_SOURCE_BLOCK ? LG_SOURCE_BLOCK / spatial : 1;
     p->n_block = spatial > 0 ? samples * spatial : 1;
@@ -193,7 +51,7 @@ static bool allocate(pass *p, lg_diags *diags) {
 }
 
 // Fills a block; the rows read, -1 on an error.
-static int64_t read_labels(pass *p, lg_diags *diags) {
+static int64_t read_labels(lg_diagnose_pass *p, lg_diags *diags) {
     int64_t n = 0;
     while (n < p->n_block) {
         int64_t got =
@@ -209,7 +67,7 @@ static int64_t read_labels(pass *p, lg_diags *diags) {
     return n;
 }
 
-static void take_labels(pass *p, int64_t n) {
+static void take_labels(lg_diagnose_pass *p, int64_t n) {
     lg_label_evidence *e = &p->table.evidence;
     bool floats = lg_dtype_is_float(p->targets.dtype);
     int64_t width = e->head_width;
@@ -231,7 +89,8 @@ static void take_labels(pass *p, int64_t n) {
 
 // One entry that is NaN or infinite. attribute_values.c has the rule: -inf is how classes are
 // masked.
-static void take_nonfinite(pass *p, int64_t row, int64_t c, double value, bool *broken) {
+static void take_nonfinite(lg_diagnose_pass *p, int64_t row, int64_t c, double value,
+                           bool *broken) {
     int64_t label = p->labels[row];
     if (label == p->options->ignore_index) {
         return;
@@ -242,7 +101,7 @@ static void take_nonfinite(pass *p, int64_t row, int64_t c, double value, bool *
 }
 
 // The logits of a block of rows, in pieces.
-static bool take_logits(pass *p, int64_t n_rows, lg_diags *diags) {
+static bool take_logits(lg_diagnose_pass *p, int64_t n_rows, lg_diags *diags) {
     int64_t spatial = spatial_of(p);
     int64_t width = lg_batch_head_width(&p->batch);
     int64_t left = n_rows * width;
@@ -277,7 +136,7 @@ static bool take_logits(pass *p, int64_t n_rows, lg_diags *diags) {
     return true;
 }
 
-static void note_rows(pass *p, int64_t n) {
+static void note_rows(lg_diagnose_pass *p, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         if (p->bad[i]) {
             if (p->n_bad < LG_DIAGNOSE_ROWS) {
@@ -289,7 +148,7 @@ static void note_rows(pass *p, int64_t n) {
     p->n_rows += n;
 }
 
-static bool run_pass(pass *p, lg_diags *diags) {
+static bool run_pass(lg_diagnose_pass *p, lg_diags *diags) {
     if (!allocate(p, diags)) {
         return false;
     }
@@ -312,16 +171,16 @@ static bool run_pass(pass *p, lg_diags *diags) {
 
 // Integers stand for floating-point targets here: their own fact is made from what the pass
 // counted.
-static lg_refusal refuse(pass *p, lg_arena *arena) {
+static lg_refusal refuse(lg_diagnose_pass *p, lg_arena *arena) {
     lg_dtype dtype = p->targets.dtype;
-    describe(&p->batch.target, lg_dtype_is_float(dtype) ? LG_INT64 : dtype, p->targets.rank,
-             p->targets.shape);
+    lg_diagnose_describe(&p->batch.target, lg_dtype_is_float(dtype) ? LG_INT64 : dtype,
+                         p->targets.rank, p->targets.shape);
     lg_refusal refusal = lg_hostcheck(&p->batch, arena);
     p->batch.target.dtype = dtype;
     return refusal;
 }
 
-static void add_facts(pass *p, lg_diagnosis *d) {
+static void add_facts(lg_diagnose_pass *p, lg_diagnosis *d) {
     const lg_label_evidence *e = &p->table.evidence;
     if (lg_dtype_is_float(p->targets.dtype)) {
         lg_fact_add_floats(d, p->targets.dtype, p->has_table ? e->n_fractional : 0,
@@ -333,6 +192,10 @@ static void add_facts(pass *p, lg_diagnosis *d) {
         lg_fact_add_nonfinite(d, p->n_nonfinite, p->first_nonfinite);
     }
     lg_refusal refusal = refuse(p, &d->finding->arena);
+    if (p->one_hot && (p->beyond_chance || refusal.cause != LG_CAUSE_NONE)) {
+        lg_add_one_hot(p, d,
+                       refusal.cause != LG_CAUSE_NONE ? refusal.cause : LG_CAUSE_SHAPE_LAYOUT);
+    }
     if (refusal.cause != LG_CAUSE_NONE) {
         lg_fact_add(d, refusal.cause, refusal.text, NULL);
     }
@@ -347,7 +210,7 @@ static int by_count(const void *a, const void *b) {
     return (left->value > right->value) - (left->value < right->value);
 }
 
-static void list_rows(const pass *p, lg_finding *finding) {
+static void list_rows(const lg_diagnose_pass *p, lg_finding *finding) {
     enum { MAX_VALUES = 16 };
     finding->n_rows = p->n_bad < LG_DIAGNOSE_ROWS ? p->n_bad : LG_DIAGNOSE_ROWS;
     finding->rows = lg_arena_array(&finding->arena, LG_DIAGNOSE_ROWS, sizeof *finding->rows);
@@ -365,7 +228,7 @@ static void list_rows(const pass *p, lg_finding *finding) {
     free(values);
 }
 
-static void conclude(pass *p, lg_diagnose_result *out) {
+static void conclude(lg_diagnose_pass *p, lg_diagnose_result *out) {
     lg_diagnosis d = {.batch = &p->batch, .finding = &out->finding, .targets_fit = p->has_table};
     d.n_rows = p->has_table ? p->n_rows : lg_batch_rows(&p->batch);
     if (p->has_table) {
@@ -383,6 +246,9 @@ static void conclude(pass *p, lg_diagnose_result *out) {
         }
     }
     if (d.n_facts == 0 && d.n_explanations == 0) {
+        if (p->one_hot) {
+            lg_add_one_hot(p, &d, LG_CAUSE_SHAPE_LAYOUT);
+        }
         lg_diagnose_warnings(&d);
         out->finding.warning = d.n_facts > 0;
     }
@@ -396,8 +262,16 @@ static void conclude(pass *p, lg_diagnose_result *out) {
 
 bool lg_diagnose(const lg_diagnose_options *options, lg_diagnose_result *out, lg_diags *diags) {
     *out = (lg_diagnose_result){0};
-    pass p = {.options = options, .first_nonfinite = -1};
-    bool ok = open_arrays(&p, diags);
+    lg_diagnose_pass p = {.options = options, .first_nonfinite = -1};
+    bool ok = lg_diagnose_open(&p, diags);
+    bool class_rows = ok && lg_has_class_axis(&p);
+    ok = ok && (!class_rows || lg_read_class_rows(&p, diags));
+    if (ok && class_rows && lg_are_probabilities(&p)) {
+        lg_conclude_probabilities(&p, out);
+        free_pass(&p);
+        return true;
+    }
+    p.one_hot = ok && class_rows && lg_class_rows_are_one_hot(&p.class_rows, &p.beyond_chance);
     // Labels have rows only where there is one for each: of a mismatch, the shapes are the finding.
     bool fits = ok && (!p.has_logits || p.targets.n == lg_batch_rows(&p.batch));
     ok = ok && (!fits || run_pass(&p, diags));

@@ -4,6 +4,10 @@
 // Memory does not grow with the number of labels: the table of evidence.h, a block of rows, and one
 // sample's extra dimensions. The files are those of npy.h, and for labels and weights csv.h.
 //
+// Floating-point targets of the logits' shape are class probabilities, and so are, without logits,
+// N×C targets of the head's width if any row could be. Integers of one 1 a row in such a shape are
+// one-hot rows, which no loss takes: a fault, or a warning where so few rows may be so by chance.
+//
 // It is the finding that lg_attribute makes of the same batch under cross_entropy, except that it
 // lists the first LG_DIAGNOSE_ROWS rows only, and among the values those out of range.
 #ifndef LG_PIPELINE_DIAGNOSE_H
@@ -20,7 +24,7 @@
 enum { LG_DIAGNOSE_ROWS = 20 };
 
 typedef struct lg_diagnose_options {
-    const char *targets; // class indices, one a row
+    const char *targets; // class indices, one a row, or class probabilities of the logits' shape
     const char *logits;  // N×C or N×C×d1…, or NULL: then head_width counts
     const char *weight;  // class weights, or NULL
     int64_t head_width;
@@ -28,15 +32,29 @@ typedef struct lg_diagnose_options {
     int64_t ignore_index;
 } lg_diagnose_options;
 
+// What targets with a class axis hold, N×C or N×C×d1….
+typedef struct lg_class_rows {
+    int64_t n_rows, width;
+    int64_t n_one_hot;            // rows of one 1 and zeros
+    int64_t n_wrong, first_wrong; // rows that are no probabilities
+    int64_t n_nonfinite, first_nonfinite;
+    int64_t n_broken, first_broken; // rows whose logits hold NaN or an infinity that counts
+    bool integral;                  // every entry is an integer
+    int64_t n_bad;
+    int64_t first_rows[LG_DIAGNOSE_ROWS]; // of the bad ones
+} lg_class_rows;
+
 typedef struct lg_diagnose_result {
     lg_finding finding; // its rows are the first of n_bad
     int64_t n_bad;      // rows the loss cannot take
     int64_t n_rows;     // of the batch
     bool has_evidence;  // false where shapes do not match, so that labels have no rows
     lg_label_evidence evidence;
+    bool has_class_rows; // the targets were read as class probabilities
+    lg_class_rows class_rows;
 } lg_diagnose_result;
 
-// false with errors in `diags` when a file cannot be read, or holds no class indices.
+// false with errors in `diags` when a file cannot be read.
 bool lg_diagnose(const lg_diagnose_options *options, lg_diagnose_result *out, lg_diags *diags);
 void lg_diagnose_free(lg_diagnose_result *result);
 

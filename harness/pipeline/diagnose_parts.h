@@ -4,6 +4,8 @@
 #define LG_PIPELINE_DIAGNOSE_PARTS_H
 
 #include "model/tensor.h"
+#include "pipeline/attribute_parts.h"
+#include "pipeline/diagnose.h"
 #include "support/csv.h"
 #include "support/error.h"
 #include "support/npy.h"
@@ -38,5 +40,45 @@ int64_t lg_source_labels(lg_array_source *source, int64_t *labels, double *reals
 int64_t lg_source_raw(lg_array_source *source, int64_t n, lg_diags *diags);
 // A whole small array as a tensor (float64 from a .csv).
 bool lg_source_tensor(const char *place, lg_tensor *tensor, lg_diags *diags);
+
+// The one pass over labels and logits.
+typedef struct lg_diagnose_pass {
+    const lg_diagnose_options *options;
+    lg_array_source targets, logits;
+    bool has_logits;
+    lg_batch batch; // shapes and types; no data but the weights
+    lg_label_table table;
+    bool has_table;
+    // A block of rows.
+    int64_t n_block; // rows a block holds
+    int64_t *labels;
+    double *reals;
+    bool *bad;
+    int64_t *n_minus; // -inf entries of a row; only with logits
+    // What was seen.
+    int64_t n_rows, n_bad;
+    int64_t first_rows[LG_DIAGNOSE_ROWS];
+    int64_t n_nonfinite, first_nonfinite;
+    lg_class_rows class_rows;
+    bool one_hot, beyond_chance; // integers of one 1 a row
+} lg_diagnose_pass;
+
+// --- diagnose_open.c ----------------------------------------------------------------------------
+
+bool lg_diagnose_open(lg_diagnose_pass *p, lg_diags *diags);
+// A contiguous tensor without data.
+void lg_diagnose_describe(lg_tensor *tensor, lg_dtype dtype, int rank, const int64_t *shape);
+
+// --- diagnose_rows.c: targets with a class axis -------------------------------------------------
+
+// Whether the targets have a class axis as the input has, of any length.
+bool lg_has_class_axis(const lg_diagnose_pass *p);
+// Reads the rows from files opened for it: what they are decides how the targets are read.
+bool lg_read_class_rows(lg_diagnose_pass *p, lg_diags *diags);
+bool lg_are_probabilities(const lg_diagnose_pass *p);
+void lg_conclude_probabilities(lg_diagnose_pass *p, lg_diagnose_result *out);
+// Whether all rows are one-hot, and whether so many cannot be so by chance.
+bool lg_class_rows_are_one_hot(const lg_class_rows *rows, bool *beyond_chance);
+void lg_add_one_hot(const lg_diagnose_pass *p, lg_diagnosis *d, lg_cause cause);
 
 #endif

@@ -100,6 +100,20 @@ static void print_evidence(const lg_diagnose_result *result, lg_str *out) {
     lg_str_free(&lines);
 }
 
+static void print_class_rows(const lg_diagnose_result *result, lg_str *out) {
+    const lg_class_rows *rows = &result->class_rows;
+    if (!result->has_class_rows) {
+        return;
+    }
+    lg_str_printf(out,
+                  "evidence\n  targets       class probabilities, %" PRId64 " rows of %" PRId64
+                  " classes\n  one-hot       %" PRId64 " rows%s\n",
+                  rows->n_rows, rows->width, rows->n_one_hot,
+                  rows->n_one_hot == rows->n_rows
+                      ? ": targets.argmax(axis=1) as class indices says the same"
+                      : "");
+}
+
 void lg_diagnose_text(const lg_diagnose_result *result, lg_str *out) {
     const lg_finding *finding = &result->finding;
     if (finding->cause == LG_CAUSE_NONE && result->n_rows == 0) {
@@ -113,4 +127,5 @@ void lg_diagnose_text(const lg_diagnose_result *result, lg_str *out) {
         print_advice(finding, out);
     }
     print_evidence(result, out);
+    print_class_rows(result, out);
 }

@@ -19,13 +19,21 @@ bool lg_could_be_log_probabilities(const double *row, int64_t width) {
     return true;
 }
 
+bool lg_could_be_probability(double value) {
+    return value >= 0 && value <= 1 + sum_slack;
+}
+
+bool lg_could_be_probability_sum(double sum) {
+    return fabs(sum - 1) <= sum_slack;
+}
+
 bool lg_could_be_probabilities(const double *row, int64_t width) {
     double sum = 0;
     for (int64_t c = 0; c < width; c++) {
-        if (!(row[c] >= 0 && row[c] <= 1 + sum_slack)) {
+        if (!lg_could_be_probability(row[c])) {
             return false;
         }
         sum += row[c];
     }
-    return fabs(sum - 1) <= sum_slack;
+    return lg_could_be_probability_sum(sum);
 }

@@ -11,6 +11,10 @@
 // takes them, and masked or truncated distributions are in use. NaN passes: it is nonfinite_logits.
 bool lg_could_be_log_probabilities(const double *row, int64_t width);
 
+// One probability, and the sum of a row of them.
+bool lg_could_be_probability(double value);
+bool lg_could_be_probability_sum(double sum);
+
 // Every entry in [0, 1] and the sum 1: what softmax leaves. width > 0.
 bool lg_could_be_probabilities(const double *row, int64_t width);
 

@@ -110,3 +110,25 @@ run diagnose --targets iris.npy --head-width 0
 err lossgate diagnose: --head-width takes a number from 1 on, not '0'
 err*
 exit 2
+
+# One-hot rows are no class indices; as floating-point rows they are class probabilities.
+shell python3 -c "import struct,array; h=lambda d,s:(lambda t:b'\x93NUMPY\x01\x00'+struct.pack('<H',len(t))+t)((\"{'descr':'%s','fortran_order':False,'shape':%s,}\"%(d,s)).ljust(117).encode()+b'\n'); v=[int(c==n%4) for n in range(12) for c in range(4)]; open('hot.npy','wb').write(h('<i8','(12,4)')+array.array('q',v).tobytes()); open('soft.npy','wb').write(h('<f4','(12,4)')+array.array('f',v).tobytes())"
+run diagnose --targets hot.npy --head-width 4
+out FAULT shape_layout — certain: the targets are one-hot rows, int64: each has one 1 and zeros, and class indices are one number a row
+out   try       hand over targets.argmax(axis=1), or the rows as class probabilities of the logits' type
+out*
+exit 1
+run diagnose --targets hot.npy --logits soft.npy
+out~ FAULT shape_layout — certain: the targets are one-hot rows, int64.*
+out*
+exit 1
+run diagnose --targets soft.npy --head-width 4
+out nothing wrong: 12 rows
+out evidence
+out   targets       class probabilities, 12 rows of 4 classes
+out   one-hot       12 rows: targets.argmax(axis=1) as class indices says the same
+exit 0
+run diagnose --targets soft.npy --logits soft.npy
+out nothing wrong: 12 rows
+out*
+exit 0

@@ -316,7 +316,6 @@ static void test_unreadable(void) {
         {"no weights", t, NULL, x, "cannot be opened"},
         {"a broken column", csv, NULL, NULL, "second column"},
         {"logits in a text", t, csv, NULL, "logits are read from .npy"},
-        {"probabilities", t, t, NULL, "class probabilities"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lg_diags_free(&diags);
