@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bar and barrier: sixteen barriers a block, arrival counted in whole warps as the hardware does. A
 // warp that has ended counts as arrived where the whole block is expected.
-#include "engine/sim/exec.h"
+#include "engine/sim/race.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "support/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool decode_one(lg_decoder *d, int at, lg_insn *out) {
     const lg_ptx_insn *insn = &d->ptx->insns[at];
@@ -39,7 +40,9 @@ static bool decode_one(lg_decoder *d, int at, lg_insn *out) {
         out->kind = LG_KIND_TRAP;
         return true;
     case LG_OP_MEMBAR: // one warp instruction at a time is sequentially consistent
-    case LG_OP_FENCE:
+    case LG_OP_FENCE:  // but the race check asks for those that reach other blocks
+        out->kind = strstr(insn->text, ".cta") ? LG_KIND_NOP : LG_KIND_FENCE;
+        return true;
     case LG_OP_PREFETCH:
     case LG_OP_PREFETCHU:
     case LG_OP_APPLYPRIORITY:

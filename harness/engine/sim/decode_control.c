@@ -159,8 +159,11 @@ bool lg_decode_barrier(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
         return lg_decode_refuse(d, insn, "clusters of blocks");
     }
     if (insn->mods.sub == LG_SUB_WARP || strstr(insn->text, ".warp")) {
-        out->kind = LG_KIND_NOP; // lanes that meet here run in step
-        return true;
+        uint8_t bytes = 4;
+        out->kind = LG_KIND_WARP_SYNC;
+        return lg_decode_source(d, insn, &insn->operands[0], 0, out, &bytes) && bytes == 4
+                   ? true
+                   : lg_decode_refuse(d, insn, "a member mask of 32 bits is needed");
     }
     bool reduces = strstr(insn->text, ".red") != NULL;
     bool arrives = strstr(insn->text, ".arrive") != NULL;

@@ -57,6 +57,24 @@ static bool decode_sources(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out,
     return true;
 }
 
+static bool exchanges_lanes(const lg_ptx_insn *insn) {
+    return insn->mods.sync &&
+           (insn->op == LG_OP_SHFL || insn->op == LG_OP_VOTE || insn->op == LG_OP_MATCH ||
+            insn->op == LG_OP_REDUX || insn->op == LG_OP_ELECT);
+}
+
+// Lanes that see each other: the interpreter looks at the member masks (exchange.c) and then calls
+// the lane function in imm. aux[0]: the source that is the mask; aux[1]: 1 and the sub-operation
+// where values move from one lane to another.
+static void decode_exchange(const lg_lane_form *form, lg_insn *out) {
+    out->kind = LG_KIND_EXCHANGE;
+    out->imm = (uint64_t)(uintptr_t)out->lane;
+    out->lane = NULL;
+    out->aux[0] = (uint32_t)form->n_src - 1;
+    out->aux[1] = form->insn->op == LG_OP_SHFL;
+    out->aux[2] = form->insn->mods.sub;
+}
+
 bool lg_decode_lane(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
     lg_lane_form form = {.insn = insn};
     if (insn->n_operands < 1 || !decode_destinations(d, insn, out, &form)) {
@@ -74,5 +92,8 @@ bool lg_decode_lane(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
     }
     out->cc = LG_CARRY_SLOT;
     out->lane = d->lanes->select(&form);
-    return out->lane ? true : lg_decode_refuse(d, insn, NULL);
+    if (out->lane && exchanges_lanes(insn)) {
+        decode_exchange(&form, out);
+    }
+    return out->lane || out->kind == LG_KIND_EXCHANGE ? true : lg_decode_refuse(d, insn, NULL);
 }

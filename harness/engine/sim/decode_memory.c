@@ -54,7 +54,7 @@ static bool decode_values(lg_decoder *d, const lg_ptx_insn *insn, const lg_ptx_o
     if (n != 1 && n != 2 && n != 4) {
         return lg_decode_refuse(d, insn, "a vector of another length than 1, 2 or 4");
     }
-    form->vec = n & 15;
+    form->vec = n & 7;
     form->reg_bytes = 0;
     for (int i = 0; i < n; i++) {
         uint8_t bytes = form->reg_bytes ? form->reg_bytes : type_bytes;
@@ -145,6 +145,19 @@ static bool decode_param(lg_decoder *d, const lg_ptx_insn *insn, const lg_ptx_op
     return true;
 }
 
+// What the race check wants to know.
+static void set_strength(const lg_ptx_insn *insn, lg_mem_form *form) {
+    static const char *const words[] = {".volatile", ".relaxed", ".acquire", ".release",
+                                        ".acq_rel"};
+    form->strong = insn->op == LG_OP_ATOM || insn->op == LG_OP_RED;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        form->strong |= strstr(insn->text, words[i]) != NULL;
+    }
+    form->narrow = strstr(insn->text, ".cta") && !strstr(insn->text, "::cta.");
+    form->fences =
+        (strstr(insn->text, ".release") || strstr(insn->text, ".acq_rel")) && !form->narrow;
+}
+
 static bool is_signed(lg_ptx_type type) {
     return type == LG_PTX_S8 || type == LG_PTX_S16 || type == LG_PTX_S32;
 }
@@ -164,6 +177,7 @@ bool lg_decode_memory(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
         !decode_values(d, insn, &insn->operands[load ? 0 : 1], load, out, &form)) {
         return false;
     }
+    set_strength(insn, &form);
     out->aux[0] = form_word(form);
     if (form.space == LG_SPACE_PARAM) {
         return decode_param(d, insn, address, load, out, &form);
@@ -231,6 +245,7 @@ bool lg_decode_atomic(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
         }
         out->dst[0] = d->reg_slots[to->reg];
     }
+    set_strength(insn, &form);
     out->kind = LG_KIND_ATOMIC;
     out->aux[0] = form_word(form);
     out->aux[2] = insn->mods.sub;

@@ -53,9 +53,10 @@ typedef struct lg_alloc {
     uint64_t bytes;       // readable
     uint64_t write_bytes; // writable
     char *host;
-    uint64_t full_bytes; // as allocated
-    uint8_t *written;    // one bit a byte; NULL where it is not tracked
-    bool owned;          // `host` is ours
+    uint64_t full_bytes;         // as allocated
+    uint8_t *written;            // one bit a byte; NULL where it is not tracked
+    struct lg_race_lines *lines; // accesses the race check knows of (race_global.c); NULL: none
+    bool owned;                  // `host` is ours
     bool live;
     bool read_only;
     bool all_written; // no tracking any more: code that is not checked has written to it
@@ -68,6 +69,7 @@ struct lg_sim {
     size_t bytes_in_use;
     uint32_t n_modules;   // ever loaded: numbers their function addresses
     uint64_t n_launches;  // names the frames whose launch constants are filled
+    uint32_t race_seq;    // number of the last block the race check has seen
     lg_alloc shared;      // the running block's shared memory at its window
     lg_alloc shared_flat; // the same at 0
     lg_alloc params;      // the running launch's parameters at their window
@@ -174,10 +176,13 @@ struct lg_sim_module {
 typedef struct lg_mem_form {
     uint8_t bytes;     // of an element in memory: 1, 2, 4, 8
     uint8_t reg_bytes; // of the register's element: 2, 4, 8
-    uint8_t vec : 4;   // elements: 1, 2, 4
+    uint8_t vec : 3;   // elements: 1, 2, 4
     uint8_t sign : 1;  // sign-extends
     uint8_t address_32 : 1;
-    uint8_t space; // lg_ptx_space
+    uint8_t strong : 1; // for the race check: atomic, .volatile, .relaxed, …
+    uint8_t narrow : 1; // of scope .cta
+    uint8_t fences : 1; // .release: what came before it is ordered
+    uint8_t space;      // lg_ptx_space
 } lg_mem_form;
 _Static_assert(sizeof(lg_mem_form) == 4, "a memory form fits aux[0]");
 
@@ -234,7 +239,9 @@ typedef struct lg_warp {
     uint64_t local_capacity, local_top; // bytes a thread
     int barrier;                        // waited for
     uint32_t barrier_lanes;
-    uint32_t clocks[LG_MAX_WARPS]; // what it has seen of each warp (race.c)
+    uint32_t clocks[LG_MAX_WARPS]; // what it has seen of each warp (race.h)
+    uint32_t fenced[LG_MAX_WARPS]; // what of it lies before a fence
+    uint32_t lane_epoch;           // how often its lanes were ordered among themselves
 } lg_warp;
 
 typedef struct lg_barrier {
@@ -243,7 +250,7 @@ typedef struct lg_barrier {
     uint32_t threads;  // arrived
     uint32_t expected; // threads; 0: the whole block
     uint32_t popc, all, any;
-    uint32_t clocks[LG_MAX_WARPS];
+    uint32_t clocks[LG_MAX_WARPS], fenced[LG_MAX_WARPS];
 } lg_barrier;
 
 typedef enum lg_stop {
@@ -255,7 +262,14 @@ typedef enum lg_stop {
 } lg_stop;
 
 typedef struct lg_race_cell lg_race_cell;
+typedef struct lg_race_lines lg_race_lines;
 typedef struct lg_exec lg_exec;
+
+// Block number `i` of the order: i * factor + offset modulo n, a permutation as factor and n are
+// coprime.
+typedef struct lg_block_order {
+    uint64_t n, factor, offset;
+} lg_block_order;
 
 typedef bool lg_mem_fn(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active);
 typedef struct lg_mem_table { // LD_2, …, ST_ANY, in the order of kinds.def
@@ -286,7 +300,8 @@ struct lg_exec {
     lg_warp *warps;
     lg_barrier barriers[LG_N_BARRIERS];
     uint64_t random;
-    lg_race_cell *cells; // one a shared byte
+    lg_block_order order;
+    struct lg_race *race; // NULL unless the launch is checked for races
 };
 
 const lg_mem_table *lg_mem_table_baseline(void);
@@ -355,16 +370,13 @@ int lg_format_printf(lg_exec *x, const lg_insn *insn, int lane, uint64_t format,
 // after raising a fault.
 bool lg_read_string(lg_exec *x, const lg_insn *insn, int lane, uint64_t address, lg_str *out);
 
-// race.c
-enum { LG_RACE_READ = 0, LG_RACE_WRITE = 1, LG_RACE_ATOMIC = 2 };
-bool lg_race_begin(lg_exec *x); // false when memory is out
-void lg_race_block(lg_exec *x); // a new block starts
-// A lane's access to shared bytes [offset, offset + bytes). `same` tells that a write leaves what
-// was there.
-void lg_race_access(lg_exec *x, const lg_insn *insn, int lane, uint64_t offset, uint32_t bytes,
-                    int how, bool same);
-void lg_race_arrive(lg_exec *x, lg_warp *warp, lg_barrier *barrier);
-void lg_race_release(lg_exec *x, lg_warp *warp, const lg_barrier *barrier);
+// launch.c: the coordinates of the i-th block of the launch's order.
+void lg_launch_block(const lg_exec *x, uint64_t i, uint32_t block[3]);
+
+// exchange.c: shfl, vote, match, redux, elect and bar.warp.sync of the running warp. Lanes that the
+// ISA leaves undefined are a finding; the launch goes on.
+void lg_exchange(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active);
+void lg_warp_sync(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active);
 
 // fault.c. The first error of a launch stays; a sanitizer finding gives way to an error.
 void lg_raise(lg_exec *x, const lg_insn *insn, int lane, lg_sim_status status, const char *kind,

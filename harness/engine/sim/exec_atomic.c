@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // atom and red, lane after lane in lane order: one of the orders a GPU may choose, always the same.
-#include "engine/sim/exec.h"
+#include "engine/sim/race.h"
 
 // Only the inline conversions are used; they are the same for every instruction set.
 #define LG_ISA baseline
@@ -103,9 +103,12 @@ static void check(lg_exec *x, const lg_insn *insn, uint32_t lane, lg_alloc *allo
                   uint32_t bytes) {
     if (alloc == &x->sim->shared || alloc == &x->sim->shared_flat) {
         if (x->checks & LG_SIM_CHECK_RACE) {
-            lg_race_access(x, insn, (int)lane, offset, bytes, LG_RACE_ATOMIC, false);
+            lg_race_access(x, insn, (int)lane, offset, bytes, lg_race_how(insn, true), false);
         }
         return;
+    }
+    if (x->checks & LG_SIM_CHECK_RACE) {
+        lg_race_atomic(x, insn, lane, alloc, offset);
     }
     if (x->checks & LG_SIM_CHECK_INIT && !lg_memory_is_written(alloc, offset, bytes)) {
         lg_find_access(x, insn, (int)lane, "uninitialised read", LG_SPACE_GLOBAL,

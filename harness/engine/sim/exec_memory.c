@@ -2,7 +2,7 @@
 // Loads and stores, lane by lane, with every check and finding; the vector code of mem.inc comes
 // here for all it does not do itself. And memory that each lane has its own of: local memory, call
 // parameters.
-#include "engine/sim/exec.h"
+#include "engine/sim/race.h"
 #include "engine/sim/rows.h"
 
 #include <string.h>
@@ -157,8 +157,7 @@ static void check_lane(lg_exec *x, const lg_insn *insn, uint32_t lane, const tar
     if (is_shared(x, alloc)) {
         if (x->checks & LG_SIM_CHECK_RACE) {
             bool same = value && memcmp(alloc->host + to->offset, value, bytes) == 0;
-            lg_race_access(x, insn, (int)lane, to->offset, bytes,
-                           write ? LG_RACE_WRITE : LG_RACE_READ, same);
+            lg_race_access(x, insn, (int)lane, to->offset, bytes, lg_race_how(insn, write), same);
         }
         return;
     }
@@ -243,6 +242,7 @@ static bool load_uniform(lg_exec *x, char *regs, const lg_insn *insn, uint32_t a
     remember_site(x, insn, alloc);
     if (x->checks) {
         check_lane(x, insn, first, &from, NULL);
+        check_lane(x, insn, 31 - (uint32_t)__builtin_clz(active), &from, NULL); // not one lane only
     }
     for (uint32_t i = 0; i < form.vec; i++) {
         uint64_t value = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop that runs one warp until it ends, waits, gives up its turn or fails.
-#include "engine/sim/exec.h"
+#include "engine/sim/race.h"
 
 #include <string.h>
 
@@ -122,6 +122,14 @@ static lg_stop run_rare(lg_exec *x, lg_warp *warp, char *regs, const lg_insn *in
         break;
     case LG_KIND_BARRIER:
         return lg_barrier_arrive(x, warp, regs, insn, active);
+    case LG_KIND_FENCE:
+        if (x->race) {
+            lg_race_fence(x, warp);
+        }
+        break;
+    case LG_KIND_WARP_SYNC:
+        lg_warp_sync(x, regs, insn, active);
+        break;
     case LG_KIND_CLOCK:
         read_clock(regs, insn, active, x->n);
         break;
@@ -138,6 +146,7 @@ static lg_stop run_rare(lg_exec *x, lg_warp *warp, char *regs, const lg_insn *in
     case LG_KIND_RECONVERGE:
     case LG_KIND_END:
     case LG_KIND_NOP:
+    case LG_KIND_EXCHANGE:
     case LG_KIND_BRA:
     case LG_KIND_RET:
     case LG_KIND_EXIT:
@@ -290,6 +299,10 @@ static inline __attribute__((always_inline)) lg_stop run(lg_exec *x, lg_warp *wa
         case LG_KIND_NOP:
             ip++;
             break;
+        case LG_KIND_EXCHANGE:
+            lg_exchange(x, regs, insn, active);
+            ip++;
+            break;
         case LG_KIND_LD_ROWS:
         case LG_KIND_ST_ROWS:
             if (UNLIKELY(!lg_rows_access(x, regs, insn, active))) {
@@ -306,6 +319,8 @@ static inline __attribute__((always_inline)) lg_stop run(lg_exec *x, lg_warp *wa
         case LG_KIND_VPRINTF:
         case LG_KIND_TRAP:
         case LG_KIND_BARRIER:
+        case LG_KIND_WARP_SYNC:
+        case LG_KIND_FENCE:
         case LG_KIND_CLOCK:
         case LG_KIND_ISSPACEP:
         case LG_KIND_LD_PARAM:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/sim/exec.h"
+#include "engine/sim/race.h"
 #include "support/alloc.h"
 
 #include <stdarg.h>
@@ -127,15 +127,9 @@ static uint64_t common_divisor(uint64_t a, uint64_t b) {
     return a;
 }
 
-// Block number `i` of the order: i * factor + offset modulo n, a permutation as factor and n are
-// coprime.
-typedef struct block_order {
-    uint64_t n, factor, offset;
-} block_order;
-
-static block_order order_blocks(lg_exec *x) {
+static lg_block_order order_blocks(lg_exec *x) {
     const uint32_t *grid = x->launch->grid;
-    block_order order = {(uint64_t)grid[0] * grid[1] * grid[2], 1, 0};
+    lg_block_order order = {(uint64_t)grid[0] * grid[1] * grid[2], 1, 0};
     if (x->launch->schedule) {
         do {
             order.factor = next_random(x) % order.n;
@@ -145,12 +139,13 @@ static block_order order_blocks(lg_exec *x) {
     return order;
 }
 
-static void set_block(lg_exec *x, const block_order *order, uint64_t i) {
+void lg_launch_block(const lg_exec *x, uint64_t i, uint32_t block[3]) {
+    const lg_block_order *order = &x->order;
     const uint32_t *grid = x->launch->grid;
     uint64_t at = (uint64_t)(((unsigned __int128)i * order->factor + order->offset) % order->n);
-    x->block[0] = (uint32_t)(at % grid[0]);
-    x->block[1] = (uint32_t)(at / grid[0] % grid[1]);
-    x->block[2] = (uint32_t)(at / grid[0] / grid[1]);
+    block[0] = (uint32_t)(at % grid[0]);
+    block[1] = (uint32_t)(at / grid[0] % grid[1]);
+    block[2] = (uint32_t)(at / grid[0] / grid[1]);
 }
 
 static void order_warps(lg_exec *x, int *order) {
@@ -249,6 +244,7 @@ static bool prepare_memory(lg_exec *x, char **shared) {
     for (int i = 0; i < LG_MAX_WARPS; i++) {
         x->warps[i].number = i;
         memset(x->warps[i].clocks, 0, sizeof x->warps[i].clocks);
+        x->warps[i].lane_epoch = 0;
     }
     lg_alloc memory = {.bytes = x->shared_bytes,
                        .write_bytes = x->shared_bytes,
@@ -271,7 +267,7 @@ static void release_memory(lg_exec *x, char *shared) {
     x->sim->shared_flat = x->sim->shared = none;
     x->sim->params_flat = x->sim->params = none;
     free(shared);
-    free(x->cells);
+    lg_race_end(x);
 }
 
 void lg_sim_launch_kernel(lg_sim *sim, lg_sim_module *module, int function,
@@ -290,11 +286,11 @@ void lg_sim_launch_kernel(lg_sim *sim, lg_sim_module *module, int function,
     if (check_launch(&x)) {
         sim->n_launches++;
         if (prepare_memory(&x, &shared)) {
-            block_order order = order_blocks(&x);
+            x.order = order_blocks(&x);
             bool ok = true;
-            for (uint64_t i = 0; i < order.n && ok; i++) {
+            for (uint64_t i = 0; i < x.order.n && ok; i++) {
                 x.warp = NULL;
-                set_block(&x, &order, i);
+                lg_launch_block(&x, i, x.block);
                 ok = start_block(&x) && run_block(&x) && within_budget(&x);
             }
         }

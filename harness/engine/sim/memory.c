@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/sim/exec.h"
+#include "engine/sim/race.h"
 #include "support/alloc.h"
 
 #include <stdlib.h>
@@ -22,6 +22,7 @@ static void drop_memory(lg_alloc *alloc) {
         free(alloc->host);
     }
     free(alloc->written);
+    lg_race_forget(alloc);
     alloc->host = NULL;
     alloc->written = NULL;
 }

@@ -16,9 +16,36 @@ static const struct {
     {"barrier between", S "st.shared.u32 [%r3], %r1;\nbar.sync 0;\nld.shared.u32 %r6, [%r5];\nret;",
      64, false, 0},
     {"no barrier", S "st.shared.u32 [%r3], %r1;\nld.shared.u32 %r6, [%r5];\nret;", 64, true, 1},
-    {"within one warp",
+    {"within one warp, nothing between",
      S "st.shared.u32 [%r3], %r1;\nxor.b32 %r4, %r1, 31;\n"
        "mad.lo.u32 %r5, %r4, 4, %r2;\nld.shared.u32 %r6, [%r5];\nret;",
+     32, true, 4},
+    {"within one warp, bar.warp.sync between",
+     S "st.shared.u32 [%r3], %r1;\nxor.b32 %r4, %r1, 31;\n"
+       "mad.lo.u32 %r5, %r4, 4, %r2;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%r5];\nret;",
+     32, false, 0},
+    {"within one warp, a barrier between",
+     S "st.shared.u32 [%r3], %r1;\nxor.b32 %r4, %r1, 31;\n"
+       "mad.lo.u32 %r5, %r4, 4, %r2;\nbar.sync 0;\nld.shared.u32 %r6, [%r5];\nret;",
+     32, false, 0},
+    {"within one warp, a shuffle orders no memory",
+     S "st.shared.u32 [%r3], %r1;\nshfl.sync.bfly.b32 %r4, %r1, 31, 31, -1;\n"
+       "mad.lo.u32 %r5, %r4, 4, %r2;\nld.shared.u32 %r6, [%r5];\nret;",
+     32, true, 4},
+    {"within one warp, write after read",
+     S "xor.b32 %r4, %r1, 31;\nmad.lo.u32 %r5, %r4, 4, %r2;\nld.shared.u32 %r6, [%r5];\n"
+       "st.shared.u32 [%r3], %r1;\nret;",
+     32, true, 4},
+    {"within one warp, all read one place, then one writes it",
+     S "ld.shared.u32 %r6, [%r2];\nsetp.eq.u32 %p1, %r1, 31;\n"
+       "@%p1 st.shared.u32 [%r2], %r1;\nret;",
+     32, true, 3},
+    {"within one warp, its own place",
+     S "st.shared.u32 [%r3], %r1;\nld.shared.u32 %r6, [%r3];\nst.shared.u32 [%r3], %r6;\nret;", 32,
+     false, 0},
+    {"within one warp, volatile",
+     S "st.volatile.shared.u32 [%r3], %r1;\nxor.b32 %r4, %r1, 31;\n"
+       "mad.lo.u32 %r5, %r4, 4, %r2;\nld.volatile.shared.u32 %r6, [%r5];\nret;",
      32, false, 0},
     {"write after read",
      S "bar.sync 0;\nld.shared.u32 %r6, [%r5];\nst.shared.u32 [%r3], %r1;\nret;", 64, true, 2},
@@ -32,7 +59,7 @@ static const struct {
     {"lanes write the same value", S "st.shared.u32 [%r2], 5;\nret;", 32, false, 0},
     {"atomics of two warps", S "atom.shared.add.u32 %r6, [%r2], 1;\nret;", 64, false, 0},
     {"atomic and plain read",
-     S "atom.shared.add.u32 %r6, [%r2], 1;\nld.shared.u32 %r7, [%r2];\nret;", 64, true, 1},
+     S "atom.shared.add.u32 %r6, [%r2], 1;\nld.shared.u32 %r7, [%r2];\nret;", 64, true, 2},
     {"atomic, barrier, plain read",
      S "atom.shared.add.u32 %r6, [%r2], 1;\nbar.sync 0;\nld.shared.u32 %r7, [%r2];\nret;", 64,
      false, 0},

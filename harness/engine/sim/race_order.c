@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// What orders blocks: a fence and then a strong write of a word, read by a strong access.
+//
+// Blocks run one after another, so all that another block has released to a word was released
+// before the running block reads it, and an address keeps one list of blocks in the order they ran.
+// Between the warps of one block this says a little too much: a warp that read the word before
+// another one released to it is taken to have read it after.
+#include "engine/sim/race.h"
+#include "support/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// How far the warps of a block had come at the fence before they wrote the word.
+typedef struct release {
+    uint32_t seq;
+    uint32_t clocks[LG_MAX_WARPS];
+} release;
+
+struct lg_race_sync {
+    uint64_t address;
+    release *releases; // seq rising
+    uint32_t n, capacity;
+};
+
+void lg_race_fence(lg_exec *x, lg_warp *warp) {
+    memcpy(warp->fenced, warp->clocks, sizeof warp->fenced);
+    warp->clocks[warp->number]++; // what it does from here on, the fence does not order
+    x->race->fenced = true;
+}
+
+void lg_race_new_block(lg_race *race) {
+    race->fenced = false;
+    race->n_acquired = 0;
+}
+
+void lg_race_free_order(lg_race *race) {
+    for (uint32_t i = 0; i < race->n_syncs; i++) {
+        free(race->syncs[i].releases);
+    }
+    free(race->syncs);
+    free(race->table);
+    free(race->acquired);
+}
+
+static uint32_t place_of(const lg_race *race, uint64_t address) {
+    uint64_t hash = (address >> 2) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    for (uint32_t at = (uint32_t)hash & (race->table_size - 1);;
+         at = (at + 1) & (race->table_size - 1)) {
+        uint32_t number = race->table[at];
+        if (number == 0 || race->syncs[number - 1].address == address) {
+            return at;
+        }
+    }
+}
+
+// The number of a word that blocks released to, or -1.
+static int64_t find_sync(const lg_race *race, uint64_t address) {
+    return race->n_syncs ? (int64_t)race->table[place_of(race, address)] - 1 : -1;
+}
+
+static void grow_table(lg_race *race) {
+    race->table_size = race->table_size ? race->table_size * 2 : 64;
+    free(race->table);
+    race->table = lg_xcalloc(race->table_size, sizeof *race->table);
+    for (uint32_t i = 0; i < race->n_syncs; i++) {
+        race->table[place_of(race, race->syncs[i].address)] = i + 1;
+    }
+}
+
+static uint32_t make_sync(lg_race *race, uint64_t address) {
+    int64_t found = find_sync(race, address);
+    if (found >= 0) {
+        return (uint32_t)found;
+    }
+    if (race->n_syncs * 2 >= race->table_size) {
+        grow_table(race);
+    }
+    if (race->n_syncs == race->sync_capacity) {
+        race->sync_capacity = race->sync_capacity ? race->sync_capacity * 2 : 16;
+        race->syncs = lg_xrealloc(race->syncs, race->sync_capacity * sizeof *race->syncs);
+    }
+    race->syncs[race->n_syncs] = (lg_race_sync){.address = address};
+    race->table[place_of(race, address)] = race->n_syncs + 1;
+    return race->n_syncs++;
+}
+
+// The place of a block's release, or where it belongs.
+static uint32_t find_release(const lg_race_sync *sync, uint32_t seq) {
+    uint32_t low = 0, high = sync->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sync->releases[middle].seq < seq) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void add_release(lg_race_sync *sync, uint32_t seq, const uint32_t *clocks) {
+    uint32_t at = find_release(sync, seq);
+    if (at == sync->n || sync->releases[at].seq != seq) {
+        if (sync->n == sync->capacity) {
+            sync->capacity = sync->capacity ? sync->capacity * 2 : 16;
+            sync->releases = lg_xrealloc(sync->releases, sync->capacity * sizeof(release));
+        }
+        memmove(sync->releases + at + 1, sync->releases + at, (sync->n - at) * sizeof(release));
+        sync->releases[at] = (release){.seq = seq};
+        sync->n++;
+    }
+    for (int i = 0; i < LG_MAX_WARPS; i++) {
+        uint32_t *to = &sync->releases[at].clocks[i];
+        *to = clocks[i] > *to ? clocks[i] : *to;
+    }
+}
+
+// What the block had learnt from other words before its fence goes along.
+static void pass_on(lg_race *race, uint32_t to, const uint32_t *fenced) {
+    for (uint32_t i = 0; i < race->n_acquired; i++) {
+        const lg_race_acquired *known = &race->acquired[i];
+        if (known->sync == to || fenced[known->warp] < known->clock) {
+            continue;
+        }
+        const lg_race_sync *from = &race->syncs[known->sync];
+        for (uint32_t k = 0; k < from->n; k++) {
+            add_release(&race->syncs[to], from->releases[k].seq, from->releases[k].clocks);
+        }
+    }
+}
+
+static void acquire(lg_race *race, const lg_warp *warp, uint64_t address) {
+    int64_t sync = find_sync(race, address);
+    if (sync < 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < race->n_acquired; i++) {
+        if (race->acquired[i].sync == sync && race->acquired[i].warp == warp->number) {
+            return;
+        }
+    }
+    if (race->n_acquired == race->acquired_capacity) {
+        race->acquired_capacity = race->acquired_capacity ? race->acquired_capacity * 2 : 16;
+        race->acquired =
+            lg_xrealloc(race->acquired, race->acquired_capacity * sizeof *race->acquired);
+    }
+    race->acquired[race->n_acquired++] =
+        (lg_race_acquired){(uint32_t)sync, warp->clocks[warp->number], (uint8_t)warp->number};
+}
+
+static bool has_fence(const lg_exec *x, const lg_warp *warp) {
+    for (int i = 0; i < x->n_warps && x->race->fenced; i++) {
+        if (warp->fenced[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void lg_race_strong(lg_exec *x, uint64_t address, bool reads, bool writes) {
+    lg_race *race = x->race;
+    if (reads) {
+        acquire(race, x->warp, address);
+    }
+    if (writes && has_fence(x, x->warp)) {
+        uint32_t sync = make_sync(race, address);
+        add_release(&race->syncs[sync], race->seq, x->warp->fenced);
+        pass_on(race, sync, x->warp->fenced);
+    }
+}
+
+bool lg_race_ordered(const lg_exec *x, uint32_t seq, uint8_t warp, uint32_t clock) {
+    const lg_race *race = x->race;
+    const lg_warp *own = x->warp;
+    if (seq == race->seq && (warp == own->number || own->clocks[warp] >= clock)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < race->n_acquired; i++) {
+        const lg_race_acquired *known = &race->acquired[i];
+        if (known->warp != own->number && own->clocks[known->warp] < known->clock) {
+            continue;
+        }
+        const lg_race_sync *sync = &race->syncs[known->sync];
+        uint32_t at = find_release(sync, seq);
+        if (at < sync->n && sync->releases[at].seq == seq &&
+            sync->releases[at].clocks[warp] >= clock) {
+            return true;
+        }
+    }
+    return false;
+}
