@@ -62,8 +62,10 @@ typedef struct lg_run_request {
     const lg_kernel *kernel;
     const lg_batch *batch;
     lg_mode mode;
-    uint64_t budget;       // warp instructions; 0: default
-    uint64_t schedule;     // seeds the order of blocks and warps; 0: in order
+    uint64_t budget;   // warp instructions; 0: default
+    uint64_t schedule; // seeds the order of blocks and warps; 0: in order
+    // Given: forward is not launched for a backward pass, which finds this as its total weight.
+    const double *total_weight;
     bool skip_host_checks; // policy none: nothing stands between the caller and the kernel
 } lg_run_request;
 

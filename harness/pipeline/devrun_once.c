@@ -241,6 +241,28 @@ static bool end_context(run *r) {
     return true;
 }
 
+// Leaves the backward stages alone, and what they read of forward in their hands.
+static void drop_forward(run *r) {
+    int n = 0;
+    for (int i = 0; i < r->n_stages; i++) {
+        if (r->stages[i]->direction == LG_BACKWARD) {
+            r->stages[n++] = r->stages[i];
+        }
+    }
+    r->n_stages = n;
+}
+
+static bool give_total_weight(run *r, double value) {
+    const lg_device_buffer *buffer = &r->buffers.args[LG_ARG_TOTAL_WEIGHT];
+    if (!buffer->used || buffer->n != 1) {
+        return true;
+    }
+    double room = 0;
+    lg_dtype_set_f64(buffer->dtype, &room, 0, value);
+    return LG_CALL(&r->calls, r->driver, cuMemcpyHtoD, buffer->address, &room, buffer->bytes) ||
+           lg_device_error(r->session, r->diags, r->kernel->loc, "cuMemcpyHtoD", r->calls.error);
+}
+
 static bool set_up(run *r, const lg_run_request *request) {
     const lg_prepared_kernel *prepared = lg_device_find(r->session, r->kernel, r->diags);
     if (!prepared || !lg_device_ensure_context(r->session, r->diags) ||
@@ -262,10 +284,14 @@ static bool set_up(run *r, const lg_run_request *request) {
     r->sizes = lg_sizes_measure(r->batch);
     r->stages = lg_arena_array(r->arena, (size_t)r->kernel->n_stages + 1, sizeof *r->stages);
     r->n_stages = lg_stages_of(r->kernel, r->batch->loss.direction, r->stages);
+    if (request->total_weight) {
+        drop_forward(r);
+    }
     int64_t *scratch_bytes =
         lg_arena_array(r->arena, (size_t)r->kernel->n_scratch + 1, sizeof *scratch_bytes);
     if (!plan_buffers(r, scratch_bytes) ||
-        !lg_buffers_make(&r->buffers, r->kernel, r->batch, scratch_bytes, &r->calls, r->diags)) {
+        !lg_buffers_make(&r->buffers, r->kernel, r->batch, scratch_bytes, &r->calls, r->diags) ||
+        (request->total_weight && !give_total_weight(r, *request->total_weight))) {
         return false;
     }
     return LG_CALL(&r->calls, r->driver, cuStreamCreate, &r->stream, CU_STREAM_DEFAULT) ||

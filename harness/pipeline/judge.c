@@ -4,6 +4,7 @@
 #include "pipeline/invariants.h"
 #include "pipeline/judge_compare.h"
 #include "pipeline/judge_records.h"
+#include "support/plain.h"
 #include "support/str.h"
 
 #include <inttypes.h>
@@ -46,11 +47,11 @@ static const char *rows_text(const judging *j, const lg_deviation *deviation) {
 static const char *deviation_text(const judging *j, const lg_deviation *d, const char *what) {
     if (d->n_rows > 0) {
         return lg_arena_printf(j->arena, "%s: %s row%s%s (got %.9g, right is %.9g)", what,
-                               d->output, d->n_rows > 1 ? "s" : "", rows_text(j, d), d->got,
-                               d->want);
+                               d->output, d->n_rows > 1 ? "s" : "", rows_text(j, d),
+                               lg_plain(d->got), lg_plain(d->want));
     }
-    return lg_arena_printf(j->arena, "%s: %s is %.9g, right is %.9g", what, d->output, d->got,
-                           d->want);
+    return lg_arena_printf(j->arena, "%s: %s is %.9g, right is %.9g", what, d->output,
+                           lg_plain(d->got), lg_plain(d->want));
 }
 
 static const char *assert_text(const judging *j) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/order_check.h"
 
+#include "support/plain.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -28,7 +30,7 @@ static const char *first_difference(const lg_observation *in_order, const lg_obs
                 return lg_arena_printf(arena,
                                        "%s[%" PRId64 "] depends on the order in which blocks and "
                                        "warps run: %.9g in one, %.9g in another",
-                                       a->name, k, a->values[k], b->values[k]);
+                                       a->name, k, lg_plain(a->values[k]), lg_plain(b->values[k]));
             }
         }
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/prove.h"
 
-#include "pipeline/judge.h"
-#include "pipeline/prove_batch.h"
+#include "pipeline/prove_parts.h"
 
 #include <string.h>
 
@@ -10,22 +9,12 @@ typedef struct prover {
     lg_device_session *device;
     const lg_kernel *kernel;
     lg_mode mode;
+    // The backward pass is launched without the forward one and given its total weight: an assert
+    // of the forward pass would hide a guard that is gone behind it.
+    bool backward_alone;
     lg_arena *arena;
     lg_diags *diags;
 } prover;
-
-// One proof batch run and judged. The observation is the caller's to free.
-typedef struct trial {
-    bool ran;             // false: there is no such batch, or lossgate failed (diags)
-    bool invalid;         // the reference says the batch is invalid
-    const char *unsuited; // the kernel or mode cannot take it
-    lg_judgement judgement;
-    lg_observation seen;
-} trial;
-
-static void trial_free(trial *t) {
-    lg_observation_free(&t->seen);
-}
 
 // Judges against a reference made wrong on purpose: what must then not pass.
 static void tamper(lg_reference *reference, int64_t n_gradients) {
@@ -37,27 +26,57 @@ static void tamper(lg_reference *reference, int64_t n_gradients) {
     }
 }
 
-static trial run_trial(const prover *p, lg_proof_fault fault, lg_direction direction,
-                       bool tampered) {
-    trial t = {0};
+static void keep_evidence(const prover *p, const lg_observation *seen, lg_trial *t) {
+    const lg_memory_finding *memory = &seen->memory;
+    t->status = seen->status;
+    t->signalled = seen->status == LG_STATUS_ASSERT || seen->status == LG_STATUS_TRAP ||
+                   seen->n_asserts > 0 || seen->n_records > 0 || seen->n_records_dropped > 0;
+    if (seen->n_asserts_kept > 0) {
+        const lg_assert_line *line = &seen->asserts[0];
+        t->guard =
+            lg_arena_printf(p->arena, "`%s` at %s:%d", line->expression, line->file, line->line);
+    }
+    if (memory->present && memory->file) {
+        t->load =
+            lg_arena_printf(p->arena, "`%s` at %s:%d", memory->buffer ? memory->buffer : "a buffer",
+                            memory->file, memory->line);
+    }
+}
+
+static void judge_trial(const prover *p, const lg_batch *batch, lg_reference *reference,
+                        lg_trial *t) {
+    lg_run_request request = {.kernel = p->kernel,
+                              .batch = batch,
+                              .mode = p->mode,
+                              .total_weight = p->backward_alone ? &reference->total_weight : NULL,
+                              .skip_host_checks = true};
+    lg_observation seen;
+    t->ran = lg_device_run(p->device, &request, &seen, p->diags);
+    t->invalid = reference->n_invalid > 0;
+    if (t->ran) {
+        t->judgement = lg_judge(batch, reference, NULL, p->kernel, &seen, p->arena);
+        keep_evidence(p, &seen, t);
+        if (t->judgement.verdict == LG_PASS) {
+            tamper(reference, lg_tensor_numel(&batch->input));
+            lg_judgement lie = lg_judge(batch, reference, NULL, p->kernel, &seen, p->arena);
+            t->lie_accepted = lie.verdict != LG_WRONG_RESULT;
+        }
+    }
+    lg_observation_free(&seen);
+}
+
+static lg_trial run_trial(const prover *p, lg_proof_fault fault, lg_direction direction) {
+    lg_trial t = {0};
     lg_batch batch;
-    if (!lg_proof_batch(p->kernel, fault, direction, &batch)) {
+    if (!lg_proof_applies(p->kernel, fault) ||
+        !lg_proof_batch(p->kernel, fault, direction, &batch)) {
         return t;
     }
     t.unsuited = lg_device_unsuitable(p->kernel, &batch, p->mode, p->arena);
     lg_reference reference = {0};
     bool backward = batch.loss.direction & LG_BACKWARD;
     if (!t.unsuited && lg_reference_compute(&batch, backward, &reference)) {
-        if (tampered) {
-            tamper(&reference, lg_tensor_numel(&batch.input));
-        }
-        lg_run_request request = {
-            .kernel = p->kernel, .batch = &batch, .mode = p->mode, .skip_host_checks = true};
-        t.ran = lg_device_run(p->device, &request, &t.seen, p->diags);
-        t.invalid = reference.n_invalid > 0;
-        if (t.ran) {
-            t.judgement = lg_judge(&batch, &reference, NULL, p->kernel, &t.seen, p->arena);
-        }
+        judge_trial(p, &batch, &reference, &t);
     }
     lg_reference_free(&reference);
     lg_batch_free(&batch);
@@ -74,80 +93,58 @@ static bool is_caught(lg_policy policy, const lg_judgement *judgement) {
             strcmp(judgement->detected_by, "nan") == 0);
 }
 
-static const char *told(const prover *p, const trial *t) {
-    const char *reason = t->judgement.reason;
-    return lg_arena_printf(p->arena, "%s%s%s", lg_verdict_name(t->judgement.verdict),
-                           reason ? ": " : "", reason ? reason : "");
+static bool is_clean(const prover *p, lg_direction direction, const lg_trial *t, const char **why) {
+    if (!t->ran) {
+        *why = "the built-in clean batch could not be run";
+    } else if (t->judgement.verdict != LG_PASS) {
+        const char *reason = t->judgement.reason;
+        *why = lg_arena_printf(p->arena, "the built-in clean batch%s gave %s%s%s",
+                               direction == LG_BACKWARD ? " (backward)" : "",
+                               lg_verdict_name(t->judgement.verdict), reason ? ": " : "",
+                               reason ? reason : "");
+    } else if (t->lie_accepted) {
+        *why = "a reference made wrong on purpose was accepted";
+    }
+    return *why == NULL;
 }
 
-// Where a broken guard stands: a label it still catches shows its assert line; a label that reads
-// past the buffer shows the line of the unguarded load.
-static const char *locate_guard(const prover *p, lg_direction direction) {
-    const lg_proof_fault probes[] = {LG_PROOF_NEGATIVE, LG_PROOF_FAR, LG_PROOF_AT_WIDTH_LAST};
-    const char *const labels[] = {"-1", "C+100", "C in the last row"};
-    const char *guard = NULL;
-    const char *load = NULL;
-    bool all_silent = true;
-    for (int i = 0; i < 3 && !guard; i++) {
-        trial t = run_trial(p, probes[i], direction, false);
-        const lg_memory_finding *memory = &t.seen.memory;
-        if (t.ran && t.judgement.verdict == LG_DETECTED) {
-            all_silent = false;
-            if (t.seen.n_asserts_kept > 0) {
-                const lg_assert_line *line = &t.seen.asserts[0];
-                guard = lg_arena_printf(p->arena, "the guard `%s` at %s:%d does catch label %s",
-                                        line->expression, line->file, line->line, labels[i]);
-            }
+static bool prove_bad(const prover *p, lg_direction direction, const char **why) {
+    lg_trials trials = {.kernel = p->kernel, .direction = direction};
+    lg_proof_fault missed = LG_PROOF_CLEAN;
+    for (int f = LG_PROOF_CLEAN + 1; f < LG_N_PROOF_FAULTS; f++) {
+        if (!lg_proof_applies(p->kernel, (lg_proof_fault)f)) {
+            continue;
         }
-        if (t.ran && !load && memory->present && memory->file) {
-            load = lg_arena_printf(p->arena, "label %s reads past `%s` at %s:%d", labels[i],
-                                   memory->buffer ? memory->buffer : "a buffer", memory->file,
-                                   memory->line);
+        lg_trial *t = &trials.of[f];
+        *t = run_trial(p, (lg_proof_fault)f, direction);
+        trials.caught[f] = t->ran && is_caught(p->kernel->policy, &t->judgement);
+        if (!t->ran) {
+            *why = "a built-in bad batch could not be run";
+        } else if (t->invalid && !trials.caught[f] && missed == LG_PROOF_CLEAN) {
+            missed = (lg_proof_fault)f;
         }
-        trial_free(&t);
     }
-    if (all_silent) {
-        return lg_arena_printf(
-            p->arena, "%s%s%s",
-            p->kernel->policy == LG_POLICY_ASSERT
-                ? "this build detects nothing: its asserts are compiled out or never reached"
-                : "this build detects nothing: no bad label is signalled",
-            load ? "; " : "", load ? load : "");
+    if (missed != LG_PROOF_CLEAN) {
+        *why = lg_proof_failure_text(&trials, missed, p->arena);
     }
-    return guard ? guard : load ? load : "other bad labels are caught: its bound is off by one";
+    return *why == NULL;
 }
 
-static lg_proof prove_bad(const prover *asked, lg_direction direction, const char **why) {
-    trial bad = run_trial(asked, LG_PROOF_AT_WIDTH, direction, false);
-    prover plain = *asked;
-    if (bad.unsuited) { // one direction of a kernel may have nothing that the mode could vary
-        trial_free(&bad);
-        plain.mode = LG_MODE_BLOCKING;
-        bad = run_trial(&plain, LG_PROOF_AT_WIDTH, direction, false);
+// Each direction has a guard of its own, and is proved by itself.
+static bool prove_direction(const prover *asked, lg_direction direction, const char **why) {
+    prover p = *asked;
+    p.backward_alone = direction == LG_BACKWARD;
+    lg_trial clean = run_trial(&p, LG_PROOF_CLEAN, direction);
+    if (clean.unsuited) { // one direction may have nothing that the mode could vary
+        p.mode = LG_MODE_BLOCKING;
+        clean = run_trial(&p, LG_PROOF_CLEAN, direction);
     }
-    const prover *p = &plain;
-    lg_proof proof = LG_PROOF_FAILED;
-    if (bad.unsuited) {
-        proof = LG_PROOF_INAPPLICABLE; // the mode has nothing to vary in this direction alone
-    } else if (!bad.ran) {
-        *why = "the built-in bad batch could not be run";
-    } else if (!bad.invalid) {
-        // This family refuses no value on the device; then the comparison itself must catch a lie.
-        trial lie = run_trial(p, LG_PROOF_CLEAN, direction, true);
-        bool caught = lie.ran && lie.judgement.verdict == LG_WRONG_RESULT;
-        *why = caught ? NULL : "a reference made wrong on purpose was accepted";
-        proof = caught ? LG_PROOF_PROVEN : LG_PROOF_FAILED;
-        trial_free(&lie);
-    } else if (is_caught(p->kernel->policy, &bad.judgement)) {
-        proof = LG_PROOF_PROVEN;
-    } else {
-        const char *what = p->kernel->family == LG_BCE ? "probability 1.5" : "label C";
-        *why = lg_arena_printf(p->arena, "the built-in bad batch (%s in one row, %s) gave %s; %s",
-                               what, direction == LG_BACKWARD ? "backward" : "forward",
-                               told(p, &bad), locate_guard(p, direction));
+    if (p.backward_alone && clean.ran && clean.judgement.verdict != LG_PASS) {
+        // It reads more of the forward pass than the total weight.
+        p.backward_alone = false;
+        clean = run_trial(&p, LG_PROOF_CLEAN, direction);
     }
-    trial_free(&bad);
-    return proof;
+    return is_clean(&p, direction, &clean, why) && prove_bad(&p, direction, why);
 }
 
 lg_proof lg_prove_column(lg_device_session *device, const lg_kernel *kernel, lg_mode mode,
@@ -158,27 +155,14 @@ lg_proof lg_prove_column(lg_device_session *device, const lg_kernel *kernel, lg_
         p.mode = LG_MODE_ASYNC; // the batch that ends the context must do so, unwaited for
     }
     lg_direction directions = lg_proof_directions(kernel);
-    trial clean = run_trial(&p, LG_PROOF_CLEAN, directions, false);
-    lg_proof proof = LG_PROOF_FAILED;
+    lg_trial clean = run_trial(&p, LG_PROOF_CLEAN, directions);
     if (clean.unsuited) {
         *why = clean.unsuited;
-        proof = LG_PROOF_INAPPLICABLE;
-    } else if (!clean.ran) {
-        *why = "the built-in clean batch could not be run";
-    } else if (clean.judgement.verdict != LG_PASS) {
-        *why = lg_arena_printf(arena, "the built-in clean batch gave %s", told(&p, &clean));
-    } else {
-        // Each direction has a guard of its own, and the first assert would hide the second.
-        proof = LG_PROOF_INAPPLICABLE;
-        for (int d = LG_FORWARD; d <= LG_BACKWARD && proof != LG_PROOF_FAILED; d++) {
-            lg_proof one =
-                directions & d ? prove_bad(&p, (lg_direction)d, why) : LG_PROOF_INAPPLICABLE;
-            proof = one == LG_PROOF_INAPPLICABLE ? proof : one;
-        }
-        if (proof == LG_PROOF_INAPPLICABLE) {
-            proof = prove_bad(&p, directions, why);
-        }
+        return LG_PROOF_INAPPLICABLE;
     }
-    trial_free(&clean);
-    return proof;
+    bool proven = is_clean(&p, directions, &clean, why);
+    for (int d = LG_FORWARD; d <= LG_BACKWARD && proven; d++) {
+        proven = !(directions & d) || prove_direction(&p, (lg_direction)d, why);
+    }
+    return proven ? LG_PROOF_PROVEN : LG_PROOF_FAILED;
 }

@@ -106,9 +106,13 @@ static bool make_binary_target(const lg_tensor *input, lg_tensor *target) {
     return true;
 }
 
-static bool make_labels(const lg_kernel *kernel, lg_batch *batch) {
+static lg_dtype label_dtype(const lg_kernel *kernel) {
     const lg_dtype order[] = {LG_INT64, LG_INT32, LG_UINT8, LG_INT16, LG_INT8};
-    lg_dtype dtype = pick(kernel->target_dtypes, order, 5);
+    return pick(kernel->target_dtypes, order, 5);
+}
+
+static bool make_labels(const lg_kernel *kernel, lg_batch *batch) {
+    lg_dtype dtype = label_dtype(kernel);
     if (dtype == LG_DTYPE_NONE) {
         return false;
     }
@@ -131,21 +135,106 @@ static bool make_labels(const lg_kernel *kernel, lg_batch *batch) {
     return true;
 }
 
-static bool spoil(const lg_kernel *kernel, lg_proof_fault fault, lg_batch *batch) {
-    int64_t n_rows = lg_batch_rows(batch);
-    int64_t row = fault == LG_PROOF_AT_WIDTH_LAST ? n_rows - 1 : n_rows / 3;
-    if (is_binary(kernel) || batch->target_is_probability) {
-        lg_tensor *spoiled = is_binary(kernel) ? &batch->input : &batch->target;
-        lg_tensor_set_f64(spoiled, row, fault == LG_PROOF_NEGATIVE ? -0.5 : 1.5);
+const char *lg_proof_fault_text(lg_proof_fault fault) {
+    switch (fault) {
+    case LG_PROOF_CLEAN:
+        return "clean";
+    case LG_PROOF_AT_WIDTH:
+        return "label C in one row";
+    case LG_PROOF_AT_WIDTH_LAST:
+        return "label C in the last row";
+    case LG_PROOF_NEGATIVE:
+        return "label -1 in one row";
+    case LG_PROOF_FAR:
+        return "label C+100 in one row";
+    case LG_PROOF_LEAST:
+        return "the least label of its type in one row";
+    case LG_PROOF_SEVERAL:
+        return "bad labels in three rows";
+    case LG_PROOF_TARGET_ABOVE:
+        return "target 1.5 in one row";
+    case LG_PROOF_TARGET_BELOW:
+        return "target -0.5 in one row";
+    case LG_PROOF_TARGET_NAN:
+        return "target NaN in one row";
+    case LG_PROOF_INPUT_ABOVE:
+        return "probability 1.5 in one row";
+    case LG_PROOF_INPUT_BELOW:
+        return "probability -0.5 in one row";
+    case LG_PROOF_INPUT_NAN:
+        return "probability NaN in one row";
+    case LG_N_PROOF_FAULTS:
+        break;
+    }
+    return "";
+}
+
+bool lg_proof_applies(const lg_kernel *kernel, lg_proof_fault fault) {
+    bool numbers = is_binary(kernel) || kernel->probability_targets;
+    switch (fault) {
+    case LG_PROOF_CLEAN:
         return true;
+    case LG_PROOF_AT_WIDTH:
+    case LG_PROOF_AT_WIDTH_LAST:
+    case LG_PROOF_FAR:
+    case LG_PROOF_SEVERAL:
+        return !numbers;
+    case LG_PROOF_NEGATIVE:
+    case LG_PROOF_LEAST:
+        return !numbers && label_dtype(kernel) != LG_UINT8;
+    case LG_PROOF_TARGET_ABOVE:
+    case LG_PROOF_TARGET_BELOW:
+    case LG_PROOF_TARGET_NAN:
+        return numbers;
+    case LG_PROOF_INPUT_ABOVE:
+    case LG_PROOF_INPUT_BELOW:
+    case LG_PROOF_INPUT_NAN:
+        return kernel->family == LG_BCE;
+    case LG_N_PROOF_FAULTS:
+        break;
     }
-    if (fault == LG_PROOF_NEGATIVE && batch->target.dtype == LG_UINT8) {
-        return false;
-    }
+    return false;
+}
+
+static int64_t least_label(lg_dtype dtype) {
+    size_t bits = 8 * lg_dtype_bytes(dtype);
+    return bits == 64 ? INT64_MIN : -(INT64_C(1) << (bits - 1));
+}
+
+static void spoil_labels(lg_proof_fault fault, lg_batch *batch) {
+    int64_t n_rows = lg_batch_rows(batch);
     int64_t width = lg_batch_head_width(batch);
-    int64_t label = fault == LG_PROOF_NEGATIVE ? -1 : fault == LG_PROOF_FAR ? width + 100 : width;
-    lg_tensor_set_i64(&batch->target, row, label);
-    return true;
+    lg_tensor *target = &batch->target;
+    int64_t below = target->dtype == LG_UINT8 ? width : -1;
+    if (fault == LG_PROOF_SEVERAL && n_rows > 4) {
+        lg_tensor_set_i64(target, 2, width);
+        lg_tensor_set_i64(target, 3, below);
+        lg_tensor_set_i64(target, n_rows - 2, width + 100);
+        return;
+    }
+    int64_t row = fault == LG_PROOF_AT_WIDTH_LAST ? n_rows - 1 : n_rows / 3;
+    int64_t label = fault == LG_PROOF_NEGATIVE ? -1
+                    : fault == LG_PROOF_LEAST  ? least_label(target->dtype)
+                    : fault == LG_PROOF_FAR    ? width + 100
+                                               : width;
+    lg_tensor_set_i64(target, row, label);
+}
+
+static void spoil(lg_proof_fault fault, lg_batch *batch) {
+    if (fault == LG_PROOF_CLEAN) {
+        return;
+    }
+    if (batch->target_is_probability && fault < LG_PROOF_TARGET_ABOVE) {
+        fault = LG_PROOF_TARGET_ABOVE;
+    }
+    if (fault < LG_PROOF_TARGET_ABOVE) {
+        spoil_labels(fault, batch);
+        return;
+    }
+    lg_tensor *spoiled = fault < LG_PROOF_INPUT_ABOVE ? &batch->target : &batch->input;
+    bool above = fault == LG_PROOF_TARGET_ABOVE || fault == LG_PROOF_INPUT_ABOVE;
+    bool below = fault == LG_PROOF_TARGET_BELOW || fault == LG_PROOF_INPUT_BELOW;
+    lg_tensor_set_f64(spoiled, lg_tensor_numel(spoiled) / 3, above ? 1.5 : below ? -0.5 : NAN);
 }
 
 bool lg_proof_batch(const lg_kernel *kernel, lg_proof_fault fault, lg_direction direction,
@@ -166,8 +255,9 @@ bool lg_proof_batch(const lg_kernel *kernel, lg_proof_fault fault, lg_direction 
                  ? make_probabilities(batch, &batch->input, &batch->target)
                  : make_labels(kernel, batch);
     }
-    ok = ok && (fault == LG_PROOF_CLEAN || spoil(kernel, fault, batch));
-    if (!ok) {
+    if (ok) {
+        spoil(fault, batch);
+    } else {
         lg_batch_free(batch);
     }
     return ok;

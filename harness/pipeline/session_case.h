@@ -42,7 +42,8 @@ typedef struct lg_case_run {
     bool absent;
 } lg_case_run;
 
-// `column_failure`: why the column is not proven, or NULL. Fills verdict, finding, expectation.
+// `column_failure`: why the column is not proven, or NULL. Such a case is untested, unless its
+// scenario expects the kernel to be broken. Fills verdict, finding, expectation.
 void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
                      const lg_point_data *data, const char *column_failure,
                      const char *repro_prefix, lg_case_run *out, lg_diags *diags);

@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include "report/style.h"
+#include "support/plain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -87,6 +88,32 @@ static void print_xyz(FILE *out, const int64_t xyz[3]) {
         fprintf(out, "%" PRId64, xyz[0]);
     } else {
         fprintf(out, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]", xyz[0], xyz[1], xyz[2]);
+// The value is a label, or the bits of the number that a loss on numbers refused.
+static void print_record_value(const lg_case_result *result, int64_t bits, FILE *out) {
+    const lg_kernel *kernel = result->what->kernel;
+    if (kernel->family == LG_BCE || kernel->family == LG_BCE_WITH_LOGITS ||
+        kernel->probability_targets) {
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        fprintf(out, "%.9g", lg_plain(value));
+    } else {
+        fprintf(out, "%" PRId64, bits);
+    }
+}
+
+static void print_records(const lg_case_result *result, FILE *out) {
+    const lg_observation *seen = &result->observation;
+    const lg_fault_record *r = &seen->records[0];
+    field(out, "detected");
+    fprintf(out, "%" PRId64 " fault record%s", seen->n_records, seen->n_records == 1 ? "" : "s");
+    if (seen->n_records_dropped > 0) {
+        fprintf(out, " (the ring was full: %" PRId64 " more dropped)", seen->n_records_dropped);
+    }
+    fprintf(out, ", the first: row %" PRId64 " value ", r->row);
+    print_record_value(result, r->value, out);
+    fprintf(out, ", block %d thread %d\n", r->block[0], r->thread[0]);
+}
+
     }
 }
 
@@ -117,13 +144,7 @@ static void print_detected(const lg_case_result *result, FILE *out) {
         return;
     }
     if (seen->n_records > 0) {
-        const lg_fault_record *r = &seen->records[0];
-        field(out, "detected");
-        fprintf(out,
-                "%" PRId64 " fault records (%" PRId64 " dropped), the first: row %" PRId64
-                " value %" PRId64 ", block %d thread %d\n",
-                seen->n_records, seen->n_records_dropped, r->row, r->value, r->block[0],
-                r->thread[0]);
+        print_records(result, out);
         return;
     }
     if (result->detected_by && result->verdict == LG_DETECTED) {
@@ -157,9 +178,9 @@ static void print_loss(const lg_case_result *result, FILE *out) {
         return;
     }
     field(out, "loss");
-    fprintf(out, "%.9g", result->loss[0]);
+    fprintf(out, "%.9g", lg_plain(result->loss[0]));
     if (result->n_reference_loss == 1) {
-        fprintf(out, ", the reference is %.9g", result->reference_loss[0]);
+        fprintf(out, ", the reference is %.9g", lg_plain(result->reference_loss[0]));
     }
     fputs("\n", out);
 }

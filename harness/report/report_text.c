@@ -152,10 +152,13 @@ static void add_case(void *context, const lg_case_result *result) {
 static void print_failed(const text_report *report, FILE *out) {
     for (size_t i = 0; i < report->n_failed; i++) {
         const failed_column *column = &report->failed[i];
-        fprintf(out, "\n%sUNTESTED%s %s, %s: %" PRId64 " cases\n",
+        if (column->n_cases == 0) {
+            continue; // its scenarios say how it is broken, and their cases show it
+        }
+        fprintf(out, "\n%sUNTESTED%s %s, %s: %" PRId64 " case%s\n",
                 lg_paint(report->options.color, LG_INK_UNSURE),
                 lg_paint(report->options.color, LG_INK_PLAIN), column->kernel,
-                lg_mode_name(column->mode), column->n_cases);
+                lg_mode_name(column->mode), column->n_cases, column->n_cases == 1 ? "" : "s");
         fprintf(out, "  %-10s %s\n", "why", column->why);
         for (size_t s = 0; s < column->scenarios.n; s++) {
             fprintf(out, "  %-10s %s\n", s ? "" : "scenarios", column->scenarios.items[s]);
