@@ -41,6 +41,12 @@ static void print_summary(FILE *out, const lg_plan_case *planned, const lg_shrin
     }
 }
 
+static void print_outside(FILE *out, const char *folder) {
+    if (folder) {
+        fprintf(out, "  its arrays lie outside its folder: run it with --allow-path %s\n", folder);
+    }
+}
+
 static bool write_scenario(const lg_cli *cli, const lg_scenario *scenario, lg_diags *diags) {
     lg_str text = {0};
     lg_scenario_write(scenario, &text);
@@ -64,12 +70,15 @@ static int shrink_case(const lg_cli *cli, lg_device_session *device, const lg_pl
     lg_shrink_options options = {.device = device,
                                  .kernel = planned->what.kernel,
                                  .mode = planned->what.mode,
-                                 .device_name = planned->what.device};
+                                 .device_name = planned->what.device,
+                                 .out_path = cli->out,
+                                 .allow_paths = cli->allow_paths};
     lg_shrink_result result;
     bool ok = lg_shrink(planned->what.scenario, &options, &result, diags);
     if (ok && !result.nothing) {
         ok = write_scenario(cli, &result.scenario, diags);
         print_summary(cli->out ? stdout : stderr, planned, &result);
+        print_outside(cli->out ? stdout : stderr, result.outside);
     }
     lg_shrink_free(&result);
     return ok ? LG_EXIT_OK : LG_EXIT_USAGE;

@@ -38,7 +38,10 @@ static void become_literal(lg_shrinker *s) {
     lg_diags_free(&dropped);
     lg_batch meant = {0};
     bool two_forms = lg_tensor_exists(&batch.device_target);
-    bool small = lg_tensor_numel(&batch.input) <= LG_SHRINK_ELEMENTS;
+    // What was read from a file has no sizes that a generator could make smaller.
+    bool read = s->base.batch.logits.source == LG_ARRAY_FILE ||
+                s->base.batch.targets.source == LG_ARRAY_FILE;
+    bool small = lg_tensor_numel(&batch.input) <= (read ? LG_SHRINK_READ : LG_SHRINK_ELEMENTS);
     bool ok = small && (!two_forms || lg_shrink_copy_batch(&batch, &meant));
     if (ok && two_forms) {
         lg_tensor_free(&batch.target);
@@ -67,7 +70,16 @@ static void shrink_literal(lg_shrinker *s) {
 
 static void set_expectation(const lg_shrinker *s, lg_scenario *scenario) {
     lg_expect *expect = &scenario->expect;
-    *expect = (lg_expect){.has_cause = s->wanted.cause != LG_CAUSE_NONE, .cause = s->wanted.cause};
+    *expect = (lg_expect){0};
+    for (int i = 0; i < s->seen.n_named; i++) {
+        expect->causes |= UINT32_C(1) << s->seen.named[i];
+    }
+    // A bit for each cause that is named; one alone is a cause. A batch that is fine has neither.
+    if ((expect->causes & (expect->causes - 1)) == 0) {
+        expect->causes = 0;
+        expect->has_cause = s->wanted.cause != LG_CAUSE_NONE;
+        expect->cause = s->wanted.cause;
+    }
     // A pass with a cause is a warning, which is what a batch without faults is expected to be.
     expect->has_verdict = s->wanted.verdict != LG_PASS;
     expect->verdict = s->wanted.verdict;
@@ -75,27 +87,55 @@ static void set_expectation(const lg_shrinker *s, lg_scenario *scenario) {
     expect->rows = (lg_i64_list){.n = s->seen.n_rows, .items = s->seen.rows};
 }
 
-// What was found must hold for the text that is written, read again.
-static bool verify(lg_shrinker *s, const lg_scenario *scenario, lg_diags *diags) {
+// What was found must hold for the text that is written, read again where it will be.
+static bool verify(lg_shrinker *s, const lg_scenario *scenario, const char *outside,
+                   lg_diags *diags) {
+    const char *path = s->options->out_path ? s->options->out_path : "shrunk.yaml";
     lg_str text = {0};
     lg_scenario_write(scenario, &text);
     lg_scenario_set set = {0};
-    lg_read_options options = {0};
-    bool ok =
-        lg_scenario_read_text(scenario->path, lg_str_text(&text), text.n, &options, &set, diags);
+    lg_str_list allowed = s->options->allow_paths;
+    lg_str_list with_outside = {
+        .n = allowed.n + 1,
+        .items = lg_arena_array(s->arena, (size_t)allowed.n + 1, sizeof(*allowed.items))};
+    for (int64_t i = 0; i < allowed.n; i++) {
+        with_outside.items[i] = allowed.items[i];
+    }
+    with_outside.items[allowed.n] = outside;
+    lg_read_options options = {.allow_paths = outside ? with_outside : allowed};
+    bool ok = lg_scenario_read_text(path, lg_str_text(&text), text.n, &options, &set, diags);
     if (ok) {
         int64_t max_runs = s->max_runs;
         s->max_runs = s->n_runs + 1;
-        ok = set.n == 1 && lg_shrink_try_scenario(s, &set.items[0]);
+        ok = set.n == 1 && lg_shrink_try_scenario(s, &set.items[0]) && s->seen.as_expected;
         s->max_runs = max_runs;
         if (!ok) {
-            lg_error(diags, (lg_loc){.file = scenario->path},
+            lg_error(diags, (lg_loc){.file = path},
                      "the shrunk scenario does not show the same when it is read again");
         }
     }
     lg_scenario_set_free(&set);
     lg_str_free(&text);
     return ok;
+}
+
+// What was shrunk: values if they are few enough, else the batch as it is made.
+static void settle(lg_shrinker *s, lg_shrink_result *out) {
+    if (s->literal) {
+        shrink_literal(s);
+    }
+    if (s->literal && lg_tensor_numel(&s->batch.input) > LG_SHRINK_ELEMENTS) {
+        s->literal = false; // rows of a file that go together: the file stays
+        s->by_size = true;
+        s->seen = s->wanted;
+    }
+    if (s->literal) {
+        lg_shrink_literal(&s->batch, &s->base, &out->arena, &out->scenario);
+        lg_shrink_short_decimals(&out->scenario);
+    } else {
+        out->scenario = s->base;
+        out->outside = lg_shrink_rebase_files(&out->scenario, s->options->out_path, &out->arena);
+    }
 }
 
 bool lg_shrink(const lg_scenario *scenario, const lg_shrink_options *options, lg_shrink_result *out,
@@ -118,16 +158,10 @@ bool lg_shrink(const lg_scenario *scenario, const lg_shrink_options *options, lg
             lg_shrink_sizes(&s);
             become_literal(&s);
         }
-        if (s.literal) {
-            shrink_literal(&s);
-            lg_shrink_literal(&s.batch, &s.base, &out->arena, &out->scenario);
-            lg_shrink_short_decimals(&out->scenario);
-        } else {
-            out->scenario = s.base;
-        }
+        settle(&s, out);
         out->scenario.title = lg_arena_printf(&out->arena, "Shrunk: %s", scenario->title);
         set_expectation(&s, &out->scenario);
-        ok = verify(&s, &out->scenario, diags);
+        ok = verify(&s, &out->scenario, out->outside, diags);
     }
     out->literal = s.literal;
     out->by_size = s.literal && s.by_size;

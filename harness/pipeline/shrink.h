@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest batch that shows what a case shows: the same verdict, signalled in the same way,
-// with the same cause before all others. A small batch may leave more causes possible beside it.
+// The smallest batch that shows what a case shows: the same verdict, signalled in the same way, the
+// same causes named and no others, and of a wrong number the same output wrong in the same way. A
+// batch that has become another story is not kept: one without a live row, a loss that has no right
+// value, a single class where there were several, logits that are all alike.
 //
 // The scenario's batch becomes a list of literal values without faults, from which rows, extra
 // dimensions, classes, options and digits are taken away by delta debugging (Zeller and
@@ -25,6 +27,7 @@
 enum {
     LG_SHRINK_RUNS = 500,       // how often a batch is run at most, unless asked otherwise
     LG_SHRINK_ELEMENTS = 16384, // of the input: more are not written as values
+    LG_SHRINK_READ = 1 << 22,   // of the input read from a file: more are not shrunk by rows
     LG_SHRINK_MAX_NAMED = 8,
 };
 
@@ -34,6 +37,10 @@ typedef struct lg_shrink_seen {
     lg_cause cause;          // the finding's first
     const char *detected_by; // or NULL
     bool certain;
+    const char *kind;     // of a wrong number: the reason without its numbers; else NULL
+    bool supervised;      // a label that is not ignored
+    bool has_right_value; // the reference loss is finite
+    bool as_expected;     // by the scenario that was run
     int n_named;
     lg_cause named[LG_SHRINK_MAX_NAMED];
     int64_t n_rows; // that the finding names
@@ -46,6 +53,9 @@ typedef struct lg_shrink_options {
     const lg_kernel *kernel;
     lg_mode mode;
     const char *device_name; // "sim"
+    const char *out_path;    // the file it will be written to: arrays that stay in their files are
+                             // named as seen from its folder. NULL: the current one
+    lg_str_list allow_paths; // as of lg_read_options
     int64_t max_runs;        // 0: LG_SHRINK_RUNS
 } lg_shrink_options;
 
@@ -56,6 +66,7 @@ typedef struct lg_shrink_result {
     bool literal;         // the batch is written as values; false: generated, through its sizes
     bool by_size;         // no part of the rows shows it
     bool out_of_runs;     // it could perhaps be smaller
+    const char *outside;  // a folder that --allow-path has to name for the result, or NULL
     int64_t n_runs;
     lg_shrink_seen before, after;
 } lg_shrink_result;

@@ -212,21 +212,24 @@ static bool try_classes(lg_shrinker *s, const int64_t *keep, int64_t n) {
     return false;
 }
 
-// The used classes and the first `n_free` of the others; true when that was kept.
+// The used classes and the first `n_free` of the others, at least two in all; true when that was
+// kept.
 static bool try_free_classes(lg_shrinker *s, int64_t n_free) {
     int64_t width = s->batch.input.shape[lg_shrink_class_axis(&s->batch)];
     bool *used = lg_xcalloc((size_t)width + 1, sizeof(*used));
     int64_t *keep = lg_xmalloc((size_t)(width + 1) * sizeof(*keep));
     mark_used(&s->batch, used, width);
+    int64_t n_used = 0;
+    for (int64_t c = 0; c < width; c++) {
+        n_used += used[c];
+    }
+    n_free = n_free < 2 - n_used ? 2 - n_used : n_free;
     int64_t n = 0;
     for (int64_t c = 0; c < width; c++) {
         if (used[c] || n_free > 0) {
             n_free -= !used[c];
             keep[n++] = c;
         }
-    }
-    if (n == 0 && width > 0) {
-        keep[n++] = 0;
     }
     bool kept = n < width && try_classes(s, keep, n);
     free(keep);

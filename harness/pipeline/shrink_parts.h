@@ -35,6 +35,9 @@ void lg_shrink_literal(const lg_batch *batch, const lg_scenario *base, lg_arena 
                        lg_scenario *out);
 // Listed numbers with the fewest decimal digits that round to the same element.
 void lg_shrink_short_decimals(lg_scenario *scenario);
+// Files of the scenario as seen from the folder of `out_path` (NULL: the current one): relative if
+// they lie in it, else absolute. Returns the folder of one that lies outside, or NULL.
+const char *lg_shrink_rebase_files(lg_scenario *scenario, const char *out_path, lg_arena *arena);
 bool lg_shrink_copy_batch(const lg_batch *batch, lg_batch *out); // false: no memory
 
 // The part of a batch at `keep` (ascending) of one axis of the input, in every array that has the

@@ -111,51 +111,63 @@ bool lg_shrink_options_away(lg_shrinker *s) {
 
 // --- numbers
 
-typedef double (*simplify)(double value);
+typedef double (*simplify)(double value, int64_t i); // the i-th number of its array
 
-static double to_zero(double value) {
+// Small numbers that differ: rows that are all alike have the same loss whatever the label, and
+// hide what the label and the order of the rows do.
+static double to_pattern(double value, int64_t i) {
     (void)value;
-    return 0;
+    return (double)(i % 3) - 1;
 }
 
-static double to_minus_one(double value) { // a log-probability
+static double to_log_pattern(double value, int64_t i) { // log-probabilities
     (void)value;
-    return -1;
+    return -1 - (double)(i % 3);
 }
 
-static double to_half(double value) { // a probability
+static double to_share_pattern(double value, int64_t i) { // probabilities
     (void)value;
-    return 0.5;
+    return 0.25 * (double)(1 + i % 3);
 }
 
-static double to_one(double value) { // a weight
+static double to_one(double value, int64_t i) { // a weight
     (void)value;
+    (void)i;
     return 1;
 }
 
-static double to_whole(double value) {
+static double to_whole(double value, int64_t i) {
+    (void)i;
     return rint(value);
 }
 
-static double to_tenths(double value) {
+static double to_tenths(double value, int64_t i) {
+    (void)i;
     return rint(value * 10) / 10;
 }
 
-static double to_hundredths(double value) {
+static double to_hundredths(double value, int64_t i) {
+    (void)i;
     return rint(value * 100) / 100;
 }
 
-// NaN and infinities are never made round: they may be the fault.
+// NaN and infinities are never made round: they may be the fault. Numbers that differ do not become
+// one.
 static bool apply_to(lg_tensor *tensor, simplify simple) {
     bool changed = false;
+    bool differed = false;
+    bool differs = false;
     int64_t n = lg_tensor_numel(tensor);
+    double first = n > 0 ? lg_tensor_get_f64(tensor, 0) : 0;
     for (int64_t i = 0; i < n; i++) {
         double value = lg_tensor_get_f64(tensor, i);
-        double simpler = isfinite(value) ? simple(value) : value;
+        double simpler = isfinite(value) ? simple(value, i) : value;
         lg_tensor_set_f64(tensor, i, simpler);
         changed = changed || (isfinite(value) && lg_tensor_get_f64(tensor, i) != value);
+        differed = differed || value != first;
+        differs = differs || lg_tensor_get_f64(tensor, i) != lg_tensor_get_f64(tensor, 0);
     }
-    return changed;
+    return changed && (differs || !differed || simple == to_one);
 }
 
 typedef lg_tensor *(*part)(lg_batch *batch); // NULL: the batch has no such part
@@ -193,7 +205,7 @@ static bool simplify_part(lg_shrinker *s, part which, const simplify *ways, size
         }
         if (!apply_to(which(&candidate), ways[i])) {
             lg_batch_free(&candidate);
-            return false; // it is as simple as this way makes it
+            continue; // it is as simple as this way makes it, or would be too simple
         }
         if (lg_shrink_try_batch(s, &candidate)) {
             return true;
@@ -213,22 +225,23 @@ static bool try_label(lg_shrinker *s, int64_t at, int64_t label) {
     return lg_shrink_try_batch(s, &candidate);
 }
 
-static bool labels_to_zero(lg_batch *batch) {
+// Classes that differ stay two: rows of one class are alike but for their logits.
+static bool labels_to_two(lg_batch *batch) {
     int64_t width = lg_batch_head_width(batch);
+    int64_t ignored = batch->loss.ignore_index;
     bool changed = false;
     int64_t n = lg_tensor_numel(&batch->target);
     for (int64_t i = 0; i < n; i++) {
         int64_t label = lg_tensor_get_i64(&batch->target, i);
-        if (label > 0 && label < width && label != batch->loss.ignore_index) {
-            lg_tensor_set_i64(&batch->target, i, 0);
+        if (label > 1 && label < width && label != ignored && label % 2 != ignored) {
+            lg_tensor_set_i64(&batch->target, i, label % 2);
             changed = true;
         }
     }
     return changed;
 }
 
-// A label in range becomes 0 (all of them at once where that goes), one outside comes as near as
-// the finding allows.
+// A label in range is a class that is kept; one outside comes as near as the finding allows.
 static bool simplify_labels(lg_shrinker *s) {
     enum { MAX_LABELS = 32 };
     const lg_batch *batch = &s->batch;
@@ -238,15 +251,16 @@ static bool simplify_labels(lg_shrinker *s) {
     }
     int64_t n = lg_tensor_numel(&batch->target);
     int64_t width = lg_batch_head_width(batch);
-    bool smaller = try_change(s, labels_to_zero);
+    bool smaller = try_change(s, labels_to_two);
     for (int64_t i = 0; i < n && i < MAX_LABELS; i++) {
         int64_t label = lg_tensor_get_i64(&s->batch.target, i);
         if (label == s->batch.loss.ignore_index || label == 0 || label == -1 || label == width) {
             continue;
         }
         if (label > 0 && label < width) {
-            smaller = try_label(s, i, 0) || smaller;
-        } else if (label < 0) {
+            continue;
+        }
+        if (label < 0) {
             smaller = try_label(s, i, -1) || smaller;
         } else {
             smaller = try_label(s, i, width) || (label > width + 1 && try_label(s, i, width + 1)) ||
@@ -257,10 +271,10 @@ static bool simplify_labels(lg_shrinker *s) {
 }
 
 bool lg_shrink_values(lg_shrinker *s) {
-    static const simplify logits[] = {to_zero,  to_minus_one, to_half,
-                                      to_whole, to_tenths,    to_hundredths};
+    static const simplify logits[] = {to_pattern, to_log_pattern, to_share_pattern,
+                                      to_whole,   to_tenths,      to_hundredths};
     static const simplify weights[] = {to_one, to_whole, to_tenths, to_hundredths};
-    static const simplify probabilities[] = {to_whole, to_half, to_tenths, to_hundredths};
+    static const simplify probabilities[] = {to_whole, to_share_pattern, to_tenths, to_hundredths};
     static const struct {
         part which;
         const simplify *ways;
