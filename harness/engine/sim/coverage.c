@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/sim/exec.h"
+#include "engine/sim/fuse.h"
 #include "support/alloc.h"
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@ void lg_coverage_begin(lg_sim_module *module, lg_code *code) {
     if (code->executed || n == 0) {
         return;
     }
+    lg_unfuse(code);
     code->executed = lg_arena_array(&module->arena, n, sizeof(uint64_t));
     code->taken = lg_arena_array(&module->arena, n, sizeof(uint64_t));
     code->not_taken = lg_arena_array(&module->arena, n, sizeof(uint64_t));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/sim/decode.h"
+#include "engine/sim/fuse.h"
 #include "engine/sim/liveness.h"
 
 #include "support/alloc.h"
@@ -140,6 +141,25 @@ static void decode_insns(lg_decoder *d, const bool *meets) {
         (lg_insn){.kind = LG_KIND_END, .index = (uint32_t)(d->ptx->n_insns - 1)};
 }
 
+// What runs falls through to the next instruction that is needed. Branches and what the interpreter
+// looks at rarely go to the next one of all: a move that is executed needlessly does no harm.
+static void set_steps(lg_decoder *d) {
+    enum { LONGEST = 255 };
+    lg_code *code = d->code;
+    for (int i = code->n_insns - 1; i >= 0; i--) {
+        lg_insn *insn = &code->insns[i];
+        insn->step = 1;
+        if (i + 1 == code->n_insns || !(insn->lane || lg_is_access(insn))) {
+            continue;
+        }
+        const lg_insn *next = insn + 1;
+        bool needless = next->kind == LG_KIND_LANE && next->lane && d->fold.dropped[next->index];
+        if (needless && next->step < LONGEST) {
+            insn->step = (uint16_t)(1 + next->step);
+        }
+    }
+}
+
 // Fills that change within a launch are apart, so that a frame used again only redoes those.
 static void split_fills(lg_decoder *d) {
     lg_code *code = d->code;
@@ -178,7 +198,10 @@ bool lg_decode(lg_sim_module *module, int function, lg_diags *diags) {
     code->insns = lg_arena_array(&module->arena, (size_t)code->n_insns, sizeof(lg_insn));
     code->calls = lg_arena_array(&module->arena, n, sizeof(lg_call));
     code->tables = lg_arena_array(&module->arena, n, sizeof(lg_branch_table));
+    lg_fold_find(ptx, !code->clear_registers, &d.fold);
     decode_insns(&d, meets);
+    set_steps(&d);
+    lg_fuse(&d);
     split_fills(&d);
     code->frame_bytes = lg_align_64(d.next_slot);
     if (code->frame_bytes > LG_MAX_FRAME_BYTES) {
@@ -186,6 +209,7 @@ bool lg_decode(lg_sim_module *module, int function, lg_diags *diags) {
                      "function '%s' has more constants than the engine holds", ptx->name);
         d.ok = false;
     }
+    lg_fold_free(&d.fold);
     free(meets);
     free(d.fills);
     return d.ok;

@@ -5,6 +5,7 @@
 #define LG_ENGINE_SIM_DECODE_H
 
 #include "engine/sim/exec.h"
+#include "engine/sim/fold.h"
 
 enum { LG_NO_INSN = -1, LG_MAX_FRAME_BYTES = 8 << 20 };
 
@@ -18,6 +19,7 @@ typedef struct lg_decoder {
     uint32_t *index_of; // decoded index of each PTX instruction, n_insns: the end
     lg_fill *fills;     // malloc'd while growing
     int n_fills, fill_capacity;
+    lg_fold fold;
     uint32_t next_slot;
     bool ok;
 } lg_decoder;
@@ -36,6 +38,8 @@ uint32_t lg_decode_fill(lg_decoder *d, lg_fill_what what, uint8_t bytes, uint64_
 // Slot that holds the address of a variable (8 or 4 bytes an element) in its own space.
 bool lg_decode_symbol(lg_decoder *d, const lg_ptx_insn *insn, const lg_ptx_operand *operand,
                       uint8_t bytes, uint32_t *slot);
+// Where a read of the register finds its value: what was moved into it where the move is dropped.
+uint32_t lg_decode_read(lg_decoder *d, int32_t reg);
 const lg_ptx_symbol *lg_decode_find_symbol(const lg_decoder *d, const lg_ptx_operand *operand);
 // Any source but memory and labels as a slot with elements of `*bytes`: in, what an immediate is to
 // have; out, what the slot has. Sets bit `index` of src_inverted for a negated predicate.

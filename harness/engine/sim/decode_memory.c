@@ -25,7 +25,7 @@ static bool decode_address(lg_decoder *d, const lg_ptx_insn *insn, const lg_ptx_
             return lg_decode_refuse(d, insn, "an address register of 32 or 64 bits is needed");
         }
         form->address_32 = bytes == 4;
-        out->src[0] = d->reg_slots[operand->reg];
+        out->src[0] = lg_decode_read(d, operand->reg);
         out->imm = (uint64_t)operand->offset;
         return true;
     }

@@ -162,6 +162,16 @@ static uint64_t float_bits(const lg_ptx_operand *operand, uint8_t bytes) {
     return operand->imm_bits;
 }
 
+uint32_t lg_decode_read(lg_decoder *d, int32_t reg) {
+    int32_t source = d->fold.copies[reg];
+    const lg_ptx_operand *constant = d->fold.constants[source];
+    if (constant) {
+        uint8_t bytes = lg_reg_bytes(d->ptx->regs[source].type);
+        return lg_decode_fill(d, LG_FILL_BITS, bytes, float_bits(constant, bytes));
+    }
+    return d->reg_slots[source];
+}
+
 bool lg_decode_source(lg_decoder *d, const lg_ptx_insn *insn, const lg_ptx_operand *operand,
                       int index, lg_insn *out, uint8_t *bytes) {
     uint32_t *slot = &out->src[index];
@@ -177,7 +187,7 @@ bool lg_decode_source(lg_decoder *d, const lg_ptx_insn *insn, const lg_ptx_opera
             }
             out->src_inverted |= (uint8_t)(1u << index);
         }
-        *slot = d->reg_slots[operand->reg];
+        *slot = lg_decode_read(d, operand->reg);
         return true;
     case LG_OPERAND_INT:
     case LG_OPERAND_F32:

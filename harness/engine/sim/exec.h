@@ -153,6 +153,12 @@ typedef struct lg_code {
     int shared_object;   // number of its own static shared memory, -1 none
     uint32_t *shared_at; // of an entry: where each object it can reach lies in a launch of it
     uint64_t shared_end; // of an entry: bytes of static shared memory
+    // Instructions that lg_fuse has replaced, as they were.
+    int n_fused;
+    struct lg_single {
+        uint32_t at;
+        lg_insn insn;
+    } * single;
     // Coverage, one an instruction; NULL when it is off.
     uint64_t *executed, *taken, *not_taken, *divergent;
 } lg_code;
@@ -168,6 +174,7 @@ struct lg_sim_module {
     uint32_t n_sites, site_capacity;
     unsigned site_checks; // of the launches that filled the sites: others must not trust them
     lg_alloc **sites;     // the allocation each memory instruction used last, never NULL; malloc'd
+    uint64_t *last;       // the offset there of its last access by a whole warp; malloc'd
     bool coverage;
 };
 
@@ -192,6 +199,11 @@ static inline lg_mem_form lg_mem_form_of(const lg_insn *insn) {
         lg_mem_form form;
     } u = {.word = insn->aux[0]};
     return u.form;
+}
+
+// A load or store that may touch memory others see.
+static inline bool lg_is_access(const lg_insn *insn) {
+    return !insn->lane && insn->kind >= LG_KIND_LD_2;
 }
 
 static inline uint64_t lg_function_address(const lg_sim_module *module, int function) {
@@ -278,6 +290,7 @@ typedef struct lg_mem_table { // LD_2, …, ST_ANY, in the order of kinds.def
 
 struct lg_exec {
     lg_alloc **sites;
+    uint64_t *last;
     unsigned checks;
     lg_warp *warp; // running
     const lg_mem_table *memory;

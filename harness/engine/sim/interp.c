@@ -176,6 +176,8 @@ static void count_branch(const lg_warp *warp, const lg_insn *insn, uint32_t acti
 
 // The loop keeps the warp's state in locals; LEAVE writes it back, ENTER reads it. Lane
 // instructions are counted where the mask changes, and corrected where a guard switches lanes off.
+// An instruction counts for the needless ones that it steps over (fold.h), so that counts and
+// budget do not depend on what is needless; for coverage each is executed.
 #define LEAVE(next_ip)                                                                             \
     do {                                                                                           \
         lanes += (n - n_mark) * (uint64_t)__builtin_popcount(mask);                                \
@@ -207,7 +209,8 @@ static inline __attribute__((always_inline)) lg_stop run(lg_exec *x, lg_warp *wa
             const lg_code *code = warp->frames[warp->depth].code;
             code->executed[insn - code->insns]++;
         }
-        n++;
+        const uint32_t step = counting ? 1 : insn->step;
+        n += step;
         uint32_t active = mask;
         if (UNLIKELY(insn->guard)) {
             uint32_t guard;
@@ -216,14 +219,14 @@ static inline __attribute__((always_inline)) lg_stop run(lg_exec *x, lg_warp *wa
             if (active != mask && insn->kind != LG_KIND_BRA) {
                 lanes -= (uint64_t)__builtin_popcount(mask & ~active);
                 if (active == 0) {
-                    ip++;
+                    ip += step;
                     continue;
                 }
             }
         }
         if (insn->lane) {
             insn->lane(regs, insn, active);
-            ip++;
+            ip += step;
             continue;
         }
         switch ((lg_kind)insn->kind) {
@@ -236,10 +239,11 @@ static inline __attribute__((always_inline)) lg_stop run(lg_exec *x, lg_warp *wa
         case LG_KIND_ST_8:
         case LG_KIND_ST_ANY:
             if (UNLIKELY(!memory->fn[insn->kind - LG_KIND_LD_2](x, regs, insn, active))) {
+                n -= step - 1; // what it would have stepped over
                 LEAVE(insn);
                 return LG_STOP_FAULT;
             }
-            ip++;
+            ip += step;
             break;
         case LG_KIND_BRA:
             if (counting) {
@@ -257,6 +261,15 @@ static inline __attribute__((always_inline)) lg_stop run(lg_exec *x, lg_warp *wa
                         return stop;
                     }
                 }
+            } else if (insn->aux[1] && !counting) {
+                uint32_t stay = mask & ~active;
+                const lg_insn *meet = insn + (int64_t)insn->imm;
+                for (ip = insn + 1; ip < meet; ip += ip->step) {
+                    ip->lane(regs, ip, stay);
+                }
+                n += insn->aux[1];
+                lanes -= insn->aux[1] * (uint64_t)__builtin_popcount(active);
+                ip = meet;
             } else {
                 LEAVE(insn);
                 if (!lg_warp_split(x, warp, insn, insn + (int32_t)insn->aux[0],

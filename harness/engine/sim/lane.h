@@ -39,6 +39,7 @@ struct lg_insn {
     uint8_t src_inverted; // bit s: src[s] is a negated predicate (!p)
     uint16_t kind;        // interpreter's own dispatch when lane is NULL
     uint32_t index;       // of the PTX instruction in its function
+    uint16_t step;        // instructions to the next one to execute: 1 and the needless ones
     uint64_t imm;         // interpreter's own: branch target, offset, …
     uint32_t aux[4];      // interpreter's own
 };
@@ -51,6 +52,15 @@ typedef struct lg_lane_form {
     uint8_t src_bytes[LG_MAX_SRC]; // may exceed the instruction type's (cvt.s32.s8 from a .b32)
 } lg_lane_form;
 
+// Runs of instructions that one lane function executes, with the same bits (fuse.h finds them).
+typedef enum lg_fused_kind {
+    LG_FUSED_EXP,        // nvcc's expf: dst[0] = exp(src[0])
+    LG_FUSED_EXP_OF_SUB, // dst[0] = exp(src[0] - src[1])
+    LG_FUSED_INDEX,      // 64 bits: dst[0] = src[2] + ((src[0] + src[1]) << src[3])
+    LG_FUSED_INDEX_KEPT, // the same, and dst[1] = (src[0] + src[1]) << src[3]
+    LG_N_FUSED
+} lg_fused_kind;
+
 // One table an instruction set. `select` returns the function for a register-only instruction: mov
 // of registers/immediates/special registers and packing, integer, logic, shift, compare, select,
 // float, double, half, bfloat16 (scalar and packed), conversions, carry chains, bit fields, prmt,
@@ -60,6 +70,7 @@ typedef struct lg_lane_form {
 typedef struct lg_lane_table {
     const char *isa; // "avx512", "avx2", "baseline"
     lg_lane_fn *(*select)(const lg_lane_form *form);
+    lg_lane_fn *(*fused)(lg_fused_kind kind);
 } lg_lane_table;
 
 const lg_lane_table *lg_lane_table_baseline(void);

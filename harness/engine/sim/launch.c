@@ -88,6 +88,7 @@ static bool check_launch(lg_exec *x) {
         x->module->site_checks = launch->checks;
     }
     x->sites = x->module->sites;
+    x->last = x->module->last;
     if (launch->param_bytes != code->ptx->param_bytes) {
         return refuse(x, "%zu bytes of parameters, the kernel takes %llu", launch->param_bytes,
                       (unsigned long long)code->ptx->param_bytes);

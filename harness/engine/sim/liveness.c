@@ -38,9 +38,11 @@ static void write_operand(liveness *l, const lg_ptx_operand *operand) {
     }
 }
 
-// Operations whose first operand is a plain destination. The others are few and read all they name.
-static bool writes_first(lg_ptx_op op) {
-    switch ((int)op) {
+bool lg_writes_first_operand(const lg_ptx_insn *insn) {
+    switch ((int)insn->op) {
+    case LG_OP_BAR:
+    case LG_OP_BARRIER:
+        return strstr(insn->text, ".red") != NULL;
     case LG_OP_ST:
     case LG_OP_RED:
     case LG_OP_BRA:
@@ -49,8 +51,6 @@ static bool writes_first(lg_ptx_op op) {
     case LG_OP_RET:
     case LG_OP_EXIT:
     case LG_OP_TRAP:
-    case LG_OP_BAR:
-    case LG_OP_BARRIER:
     case LG_OP_MEMBAR:
     case LG_OP_FENCE:
     case LG_OP_PREFETCH:
@@ -91,7 +91,7 @@ static void step_back(liveness *l, int at) {
         join_labels(l, &insn->operands[i]);
     }
     int first_read = 0;
-    if (writes_first(insn->op) && insn->n_operands > 0 &&
+    if (lg_writes_first_operand(insn) && insn->n_operands > 0 &&
         insn->operands[0].kind != LG_OPERAND_MEM) {
         if (!guarded) {
             write_operand(l, &insn->operands[0]);

@@ -11,4 +11,8 @@
 // true when some path from the entry may read a register that it has not written. Pure; any thread.
 bool lg_reads_before_write(const lg_ptx_function *function);
 
+// Is the first operand a plain destination (unless it is an address)? The others of these
+// operations are read, and all of the operations that this is false for may be.
+bool lg_writes_first_operand(const lg_ptx_insn *insn);
+
 #endif

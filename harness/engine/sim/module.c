@@ -84,8 +84,10 @@ static void grow_sites(lg_sim_module *module) {
     if (module->n_sites > module->site_capacity) {
         uint32_t capacity = module->n_sites + module->n_sites / 2;
         module->sites = lg_xrealloc(module->sites, capacity * sizeof(lg_alloc *));
+        module->last = lg_xrealloc(module->last, capacity * sizeof(uint64_t));
         for (uint32_t i = module->site_capacity; i < capacity; i++) {
             module->sites[i] = &module->sim->nothing;
+            module->last[i] = 0;
         }
         module->site_capacity = capacity;
     }
@@ -260,6 +262,7 @@ void lg_sim_unload(lg_sim *sim, lg_sim_module *module) {
     }
     lg_arena_free(&module->arena);
     free(module->sites);
+    free(module->last);
     free(module);
 }
 

@@ -2,29 +2,10 @@
 // The .approx and .full functions. The hardware's bits are its own; PTX bounds the error, and
 // beside each function stands PTX's bound and what the tests measure here. No fused multiply-add is
 // used, so that every instruction set gives the same bits.
+#include "engine/sim/lane/lane_exp2.h"
 #include "engine/sim/lane/lane_half.h"
 
 // Polynomials below: minimax fits, by Remez exchange in 200-bit arithmetic.
-
-// 2^x for float x, subnormal results included. PTX: relative 2^-22; here 2^-23.4.
-// x = n + f with |f| <= 1/2, 2^f = 1 + f q(f), and 2^n applied in two steps so that a subnormal
-// result is rounded once.
-LANE_INLINE float exp2_of(float x) {
-    float in = x < 130.0f ? x : 130.0f;
-    in = in > -160.0f ? in : -160.0f;
-    float n = f32_integral(in, ROUND_RN);
-    float f = in - n;
-    float q = 0x1.446c82p-13f;
-    q = q * f + 0x1.5f0896p-10f;
-    q = q * f + 0x1.3b29e4p-7f;
-    q = q * f + 0x1.c6af6cp-5f;
-    q = q * f + 0x1.ebfbe0p-3f;
-    q = q * f + 0x1.62e430p-1f;
-    float p = q * f + 1.0f;
-    s32 whole = (s32)n, first = whole >> 1, second = whole - first;
-    float r = p * f32_from((u32)(first + 127) << 23) * f32_from((u32)(second + 127) << 23);
-    return x == x ? r : F32_NAN;
-}
 
 // log2(x), subnormal x included. PTX: absolute 2^-22 for 1/2 < x < 2, relative 2^-22 elsewhere;
 // here 2^-23.6 of both. x = m 2^e with m in [sqrt(1/2), sqrt(2)); log2(m) = t p(t), t = m - 1.

@@ -291,4 +291,6 @@ lg_lane_fn *LG_ISA_NAME(lg_lane_select_cvt_from_int)(const lg_lane_form *form);
 lg_lane_fn *LG_ISA_NAME(lg_lane_select_cvt_float)(const lg_lane_form *form);
 lg_lane_fn *LG_ISA_NAME(lg_lane_select_warp)(const lg_lane_form *form);
 
+lg_lane_fn *LG_ISA_NAME(lg_lane_fused)(lg_fused_kind kind);
+
 #endif
