@@ -3,6 +3,7 @@
 
 #include "model/scenario_read.h"
 #include "pipeline/devrun.h"
+#include "support/plain.h"
 #include "support/str.h"
 
 #include <inttypes.h>
@@ -91,10 +92,11 @@ int lg_verb_check(const lg_cli *cli) {
     if (cli->compile) {
         compile_kernels(cli, &done.kernels, &diags);
     }
-    printf("%" PRId64 " scenarios (%" PRId64 " points), %" PRId64 " manifests (%" PRId64
-           " kernels): %zu error%s\n",
-           done.n_scenarios, done.n_points, done.n_manifests, done.kernels.n, diags.n_errors,
-           diags.n_errors == 1 ? "" : "s");
+    printf("%" PRId64 " scenario%s (%" PRId64 " point%s), %" PRId64 " manifest%s (%" PRId64
+           " kernel%s): %zu error%s\n",
+           done.n_scenarios, lg_s(done.n_scenarios), done.n_points, lg_s(done.n_points),
+           done.n_manifests, lg_s(done.n_manifests), done.kernels.n, lg_s(done.kernels.n),
+           diags.n_errors, lg_s((int64_t)diags.n_errors));
     fflush(stdout);
     lg_diags_print(&diags, stderr);
     int status = diags.n_errors > 0 ? LG_EXIT_USAGE : LG_EXIT_OK;

@@ -5,6 +5,7 @@
 #include "support/str.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 static void print_row(const char *name, const char *help) {
@@ -107,6 +108,9 @@ static const list lists[] = {
 enum { N_LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 int lg_verb_list(const lg_cli *cli) {
+    // Whoever reads the first lines of a list only (`| head`) has what they want. What other verbs
+    // print is a result, and one that could not be printed is an error.
+    signal(SIGPIPE, SIG_DFL);
     const char *names[N_LISTS];
     const char *what = cli->words.n > 0 ? cli->words.items[0] : NULL;
     for (size_t i = 0; i < N_LISTS; i++) {

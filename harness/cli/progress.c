@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "support/alloc.h"
+#include "support/plain.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,9 +25,10 @@ static void draw(progress *p) {
     }
     p->shown_ns = now;
     if (p->n_done == 0) {
-        fprintf(stderr, "\r\x1b[K%" PRId64 " columns proven", p->n_columns);
+        fprintf(stderr, "\r\x1b[K%" PRId64 " column%s proven", p->n_columns, lg_s(p->n_columns));
     } else {
-        fprintf(stderr, "\r\x1b[K%" PRId64 " cases of at most %" PRId64, p->n_done, p->n_cases);
+        fprintf(stderr, "\r\x1b[K%" PRId64 " case%s of at most %" PRId64, p->n_done,
+                lg_s(p->n_done), p->n_cases);
     }
     fflush(stderr);
 }
@@ -34,6 +36,12 @@ static void draw(progress *p) {
 static void begin_run(void *context, const lg_run_info *info) {
     progress *p = context;
     p->n_cases = info->n_cases;
+}
+
+static void compiling(void *context, const char *source) {
+    (void)context;
+    fprintf(stderr, "\r\x1b[Kcompiling %s (once: it is kept in the cache)", source);
+    fflush(stderr);
 }
 
 static void add_column(void *context, const lg_column_proof *proof) {
@@ -63,6 +71,7 @@ lg_observer lg_progress_open(void) {
     }
     return (lg_observer){.context = lg_xcalloc(1, sizeof(progress)),
                          .run_begun = begin_run,
+                         .compiling = compiling,
                          .column_proven = add_column,
                          .case_done = add_case,
                          .run_ended = end_run};

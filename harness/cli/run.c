@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
 
-#include "pipeline/session.h"
+#include "cli/session_options.h"
 #include "report/report.h"
 #include "support/alloc.h"
 #include "support/shell.h"
@@ -113,54 +113,16 @@ static int run_session(const lg_cli *cli, const lg_driver *driver, const lg_scen
     long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
     char *prefix = repro_prefix(cli, scenarios);
     char *cache = lg_cli_cache(cli);
-    lg_session_options options = {
-        .driver = driver,
-        .nvcc = lg_cli_nvcc(cli),
-        .cache_dir = cache,
-        .sets = scenarios->sets,
-        .n_sets = scenarios->n,
-        .kernels = kernels,
-        .kernel_globs = cli->kernel_globs,
-        .mode_globs = cli->mode_globs,
-        .only_case = cli->only_case,
-        .has_seed = cli->has_seed,
-        .seed = cli->seed,
-        .jobs = cli->jobs > 0      ? cli->jobs
-                : n_processors > 0 ? (int)n_processors
-                                   : 1,
-        .repro_prefix = prefix,
-        .observers = observers,
-        .n_observers = N_OBSERVERS,
-    };
+    lg_session_options options = lg_cli_session(cli, driver, scenarios, kernels, cache);
+    options.only_case = cli->only_case;
+    options.jobs = cli->jobs > 0 ? cli->jobs : n_processors > 0 ? (int)n_processors : 1;
+    options.repro_prefix = prefix;
+    options.observers = observers;
+    options.n_observers = N_OBSERVERS;
     bool ok = lg_session_run(&options, summary, diags);
     free(prefix);
     free(cache);
     return ok ? summary->exit_code : LG_EXIT_USAGE;
-}
-
-// Filters that select nothing are most often mistyped: name the one that matches nothing at all.
-static void explain_empty(const lg_cli *cli, const lg_kernel_set *kernels) {
-    for (int64_t g = 0; g < cli->kernel_globs.n; g++) {
-        bool any = false;
-        for (int64_t k = 0; k < kernels->n; k++) {
-            any = any || lg_glob_match(cli->kernel_globs.items[g], kernels->items[k].name);
-        }
-        if (!any) {
-            fprintf(stderr, "lossgate: no kernel matches '%s'\n", cli->kernel_globs.items[g]);
-        }
-    }
-    for (int64_t g = 0; g < cli->mode_globs.n; g++) {
-        bool any = false;
-        for (int m = LG_MODE_UNSET + 1; m < LG_N_MODES; m++) {
-            any = any || lg_glob_match(cli->mode_globs.items[g], lg_mode_name((lg_mode)m));
-        }
-        if (!any) {
-            fprintf(stderr, "lossgate: no launch mode matches '%s'\n", cli->mode_globs.items[g]);
-        }
-    }
-    if (cli->only_case) {
-        fprintf(stderr, "lossgate: no case has the id '%s'\n", cli->only_case);
-    }
 }
 
 int lg_verb_run(const lg_cli *cli) {
@@ -176,15 +138,17 @@ int lg_run_observed(const lg_cli *cli, const lg_observer *more) {
     const lg_driver *driver = open_driver(cli, &diags);
     int status = LG_EXIT_USAGE;
     lg_run_summary summary = {0};
-    if (ok && driver) {
+    if (ok && driver && !lg_cli_filters_match(cli, &scenarios, &kernels)) {
+        status = LG_EXIT_NOTHING_PROVEN;
+    } else if (ok && driver) {
         outputs out;
         if (open_outputs(cli, &out, &diags)) {
             status = run_session(cli, driver, &scenarios, &kernels, more, &out, &summary, &diags);
         }
         close_outputs(&out);
         fflush(stdout);
-        if (status == LG_EXIT_NOTHING_PROVEN && summary.n_cases == 0) {
-            explain_empty(cli, &kernels);
+        if (cli->only_case && status == LG_EXIT_NOTHING_PROVEN && summary.n_cases == 0) {
+            fprintf(stderr, "lossgate: no case has the id '%s'\n", cli->only_case);
         }
     }
     lg_diags_print(&diags, stderr);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
+#include "cli/session_options.h"
 
 #include "model/scenario_read.h"
-#include "pipeline/session.h"
 #include "pipeline/shrink.h"
+#include "support/plain.h"
 #include "support/str.h"
 
 #include <errno.h>
@@ -87,16 +88,7 @@ static int shrink_case(const lg_cli *cli, lg_device_session *device, const lg_pl
 static int shrink(const lg_cli *cli, const lg_scenarios *scenarios, const lg_kernel_set *kernels,
                   lg_diags *diags) {
     char *cache = lg_cli_cache(cli);
-    lg_session_options options = {.driver = lg_driver_sim(),
-                                  .nvcc = lg_cli_nvcc(cli),
-                                  .cache_dir = cache,
-                                  .sets = scenarios->sets,
-                                  .n_sets = scenarios->n,
-                                  .kernels = kernels,
-                                  .kernel_globs = cli->kernel_globs,
-                                  .mode_globs = cli->mode_globs,
-                                  .has_seed = cli->has_seed,
-                                  .seed = cli->seed};
+    lg_session_options options = lg_cli_session(cli, lg_driver_sim(), scenarios, kernels, cache);
     lg_plan plan;
     lg_plan_build(&options, &plan);
     lg_device_session *device =
@@ -109,8 +101,8 @@ static int shrink(const lg_cli *cli, const lg_scenarios *scenarios, const lg_ker
             status = shrink_case(cli, device, planned, diags);
         } else {
             fprintf(stderr,
-                    "lossgate shrink: nothing to shrink: %" PRId64 " cases ran and passed\n",
-                    n_run);
+                    "lossgate shrink: nothing to shrink: %" PRId64 " case%s ran and passed\n",
+                    n_run, lg_s(n_run));
             status = LG_EXIT_NOTHING_PROVEN;
         }
     }
@@ -132,7 +124,10 @@ int lg_verb_shrink(const lg_cli *cli) {
     lg_kernel_set kernels;
     bool ok = lg_scenarios_load(cli, &cli->words, &scenarios, &diags);
     ok = lg_kernels_load(cli, &kernels, &diags) && ok;
-    int status = ok ? shrink(cli, &scenarios, &kernels, &diags) : LG_EXIT_USAGE;
+    int status = !ok ? LG_EXIT_USAGE
+                 : !lg_cli_filters_match(cli, &scenarios, &kernels)
+                     ? LG_EXIT_NOTHING_PROVEN
+                     : shrink(cli, &scenarios, &kernels, &diags);
     lg_diags_print(&diags, stderr);
     status = diags.n_errors > 0 ? LG_EXIT_USAGE : status;
     lg_scenarios_free(&scenarios);

@@ -30,6 +30,7 @@ typedef struct lg_run_summary {
     int64_t n_not_expected;
     int64_t n_untested;
     int64_t n_skipped;
+    int64_t n_untaken; // scenario points that none of the kernels and modes of a filter could take
     int64_t by_verdict[LG_N_VERDICTS];
     int exit_code; // 0 as expected, 1 something was not, 3 nothing proven
 } lg_run_summary;
@@ -37,6 +38,8 @@ typedef struct lg_run_summary {
 typedef struct lg_observer {
     void *context;
     void (*run_begun)(void *context, const lg_run_info *info);
+    // The CUDA compiler starts on a source, which may take many seconds; before any column.
+    void (*compiling)(void *context, const char *source);
     void (*column_proven)(void *context, const lg_column_proof *proof);
     void (*case_done)(void *context, const lg_case_result *result);
     void (*run_ended)(void *context, const lg_run_summary *summary);

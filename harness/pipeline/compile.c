@@ -20,6 +20,8 @@ struct lg_compiler {
     char *cache_dir; // absolute: the compiler runs elsewhere
     char *version_text;
     char *version;
+    void (*notice)(void *context, const char *source); // or NULL
+    void *notice_context;
 };
 
 // What a source is to the compiler: `root` is where it runs, `relative` what it is given.
@@ -99,6 +101,12 @@ void lg_compiler_close(lg_compiler *compiler) {
         free(compiler->version);
         free(compiler);
     }
+}
+
+void lg_compiler_notify(lg_compiler *compiler, void (*notice)(void *context, const char *source),
+                        void *context) {
+    compiler->notice = notice;
+    compiler->notice_context = context;
 }
 
 const char *lg_compiler_version(const lg_compiler *compiler) {
@@ -214,6 +222,9 @@ static bool compile_into(lg_compiler *compiler, const place *at, const char *con
     argv[n++] = temporary;
     argv[n++] = at->relative;
 
+    if (compiler->notice) {
+        compiler->notice(compiler->notice_context, at->relative);
+    }
     lg_str output = {0};
     int status = 0;
     bool ran = lg_run_program(argv, at->root, &output, &status);

@@ -21,6 +21,9 @@ typedef struct lg_compiler lg_compiler;
 // folder is made if need be.
 lg_compiler *lg_compiler_open(const char *nvcc, const char *cache_dir, lg_diags *diags);
 void lg_compiler_close(lg_compiler *compiler);
+// Calls `notice` with the source's path before nvcc starts on it.
+void lg_compiler_notify(lg_compiler *compiler, void (*notice)(void *context, const char *source),
+                        void *context);
 // The compiler's own version line, "Cuda compilation tools, release 13.0, V13.0.88".
 const char *lg_compiler_version(const lg_compiler *compiler);
 

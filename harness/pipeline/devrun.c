@@ -38,6 +38,13 @@ lg_device_session *lg_device_open(const lg_driver *driver, const char *nvcc, con
     return session;
 }
 
+void lg_device_on_compile(lg_device_session *session,
+                          void (*notice)(void *context, const char *source), void *context) {
+    if (session->compiler) {
+        lg_compiler_notify(session->compiler, notice, context);
+    }
+}
+
 void lg_device_close(lg_device_session *session) {
     if (!session) {
         return;

@@ -45,6 +45,9 @@ typedef struct lg_device_session lg_device_session;
 lg_device_session *lg_device_open(const lg_driver *driver, const char *nvcc, const char *cache_dir,
                                   lg_diags *diags);
 void lg_device_close(lg_device_session *session);
+// Calls `notice` before the compiler starts on a source that is not in the cache.
+void lg_device_on_compile(lg_device_session *session,
+                          void (*notice)(void *context, const char *source), void *context);
 
 // Compiles (or finds in the cache) and loads the kernel's module, and checks every stage's
 // arguments against the entry's parameters (number, sizes) for each dtype it names. All errors;

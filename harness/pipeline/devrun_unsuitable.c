@@ -120,6 +120,16 @@ static const char *direction_reason(const lg_kernel *kernel, const lg_batch *bat
     return NULL;
 }
 
+static const char *mode_reason(const lg_kernel *kernel, const lg_batch *batch, lg_mode mode) {
+    if (mode == LG_MODE_BLOCK_SIZES && lg_count_block_sizes(kernel, batch->loss.direction) < 2) {
+        return "it has one legal block size";
+    }
+    if (mode == LG_MODE_POISONED && kernel->policy != LG_POLICY_ASSERT) {
+        return "only an assert ends the context";
+    }
+    return NULL;
+}
+
 const char *lg_device_unsuitable(const lg_kernel *kernel, const lg_batch *batch, lg_mode mode,
                                  lg_arena *arena) {
     if (kernel->family != batch->loss.kind) {
@@ -138,17 +148,11 @@ const char *lg_device_unsuitable(const lg_kernel *kernel, const lg_batch *batch,
     const char *reason = shape_reason(kernel, batch);
     reason = reason ? reason : options_reason(kernel, batch);
     reason = reason ? reason : direction_reason(kernel, batch);
-    if (!reason && mode == LG_MODE_BLOCK_SIZES &&
-        lg_count_block_sizes(kernel, batch->loss.direction) < 2) {
-        reason = "it has one legal block size";
+    if (!reason) {
+        reason = types_reason(kernel, batch, arena);
+        reason = reason ? reason : strides_reason(kernel, batch);
+        reason = reason && host_refuses(kernel, batch, arena) ? NULL : reason;
     }
-    if (!reason && mode == LG_MODE_POISONED && kernel->policy != LG_POLICY_ASSERT) {
-        reason = "only an assert ends the context";
-    }
-    if (reason) {
-        return reason;
-    }
-    reason = types_reason(kernel, batch, arena);
-    reason = reason ? reason : strides_reason(kernel, batch);
-    return reason && host_refuses(kernel, batch, arena) ? NULL : reason;
+    // What the batch is to the kernel comes first: it holds in every mode.
+    return reason ? reason : mode_reason(kernel, batch, mode);
 }

@@ -49,6 +49,7 @@ typedef struct session {
     slot *slots;
     lg_diags *diags;
     bool failed; // a set-up error: nothing more is begun
+    const struct worker *first;
 } session;
 
 typedef struct worker {
@@ -104,8 +105,12 @@ static void tell_case(session *s, int64_t index) {
     bool last = index == planned->first_case + planned->n_cases - 1;
     // A point that no kernel takes must not vanish, unless a filter chose the kernels or modes.
     bool filtered = s->options->kernel_globs.n > 0 || s->options->mode_globs.n > 0;
-    if (done->run.absent && last && p->n_told == 0 && (!filtered || s->options->only_case)) {
-        lg_case_run_skip(&done->run);
+    if (done->run.absent && last && p->n_told == 0) {
+        if (!filtered || s->options->only_case) {
+            lg_case_run_skip(&done->run);
+        } else {
+            s->summary->n_untaken++;
+        }
     }
     if (!done->run.absent) {
         p->n_told++;
@@ -202,12 +207,25 @@ static void run_cases(worker *w) {
     pthread_mutex_unlock(&s->lock);
 }
 
+static void tell_compiling(void *context, const char *source) {
+    const session *s = context;
+    for (int i = 0; i < s->options->n_observers; i++) {
+        const lg_observer *o = &s->options->observers[i];
+        if (o->compiling) {
+            o->compiling(o->context, source);
+        }
+    }
+}
+
 // Opens the worker's device and loads every kernel of the plan, so that all errors come at once.
 static bool open_worker(worker *w) {
     session *s = w->session;
     const lg_session_options *o = s->options;
     w->device = lg_device_open(o->driver, o->nvcc, o->cache_dir, &w->diags);
     bool ok = w->device != NULL;
+    if (w->device && w == s->first) { // the others find it compiled
+        lg_device_on_compile(w->device, tell_compiling, s);
+    }
     for (int64_t i = 0; w->device && i < s->plan.n_kernels; i++) {
         ok = lg_device_prepare(w->device, s->plan.kernels[i], &w->diags) && ok;
     }
@@ -274,6 +292,7 @@ static void run_workers(session *s) {
     for (int i = 0; i < n; i++) {
         workers[i].session = s;
     }
+    s->first = &workers[0];
     if (open_worker(&workers[0])) {
         int n_threads = 0;
         for (int i = 1; i < n; i++, n_threads++) {

@@ -105,7 +105,7 @@ static void print_records(const lg_case_result *result, FILE *out) {
     const lg_observation *seen = &result->observation;
     const lg_fault_record *r = &seen->records[0];
     field(out, "detected");
-    fprintf(out, "%" PRId64 " fault record%s", seen->n_records, seen->n_records == 1 ? "" : "s");
+    fprintf(out, "%" PRId64 " fault record%s", seen->n_records, lg_s(seen->n_records));
     if (seen->n_records_dropped > 0) {
         fprintf(out, " (the ring was full: %" PRId64 " more dropped)", seen->n_records_dropped);
     }

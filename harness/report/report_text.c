@@ -3,9 +3,11 @@
 // and findings are kept as text until the run has ended.
 #include "report/report.h"
 
+#include "report/skips.h"
 #include "report/style.h"
 #include "report/table.h"
 #include "support/alloc.h"
+#include "support/plain.h"
 #include "support/str.h"
 
 #include <inttypes.h>
@@ -15,17 +17,12 @@
 // A broken kernel fails every point of a matrix in the same way: so many findings a cell are shown.
 enum { MAX_FINDINGS_A_CELL = 3 };
 
-typedef struct names {
-    char **items;
-    size_t n;
-} names;
-
 // A column (kernel × mode) whose self-proof failed, with the scenarios that are untested for it.
 typedef struct failed_column {
     char *kernel;
     lg_mode mode;
     char *why;
-    names scenarios;
+    lg_names scenarios;
     int64_t n_cases;
 } failed_column;
 
@@ -37,32 +34,10 @@ typedef struct text_report {
     lg_str findings; // not as expected (verbose: all)
     int64_t n_findings_left_out;
     lg_str examples; // one as expected for each fault
-    names example_faults;
+    lg_names example_faults;
+    lg_skips skips;
     lg_run_info info;
 } text_report;
-
-static bool has_name(const names *list, const char *name) {
-    for (size_t i = 0; i < list->n; i++) {
-        if (strcmp(list->items[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void add_name(names *list, const char *name) {
-    if (!has_name(list, name)) {
-        list->items = lg_xrealloc(list->items, (list->n + 1) * sizeof(*list->items));
-        list->items[list->n++] = lg_xstrdup(name);
-    }
-}
-
-static void free_names(names *list) {
-    for (size_t i = 0; i < list->n; i++) {
-        free(list->items[i]);
-    }
-    free(list->items);
-}
 
 static void begin_run(void *context, const lg_run_info *info) {
     text_report *report = context;
@@ -119,8 +94,8 @@ static void add_example(text_report *report, const lg_case_result *result) {
     }
     lg_str name = {0};
     fault_name(result, &name);
-    if (!has_name(&report->example_faults, lg_str_text(&name))) {
-        add_name(&report->example_faults, lg_str_text(&name));
+    if (!lg_names_has(&report->example_faults, lg_str_text(&name))) {
+        lg_names_add(&report->example_faults, lg_str_text(&name));
         add_finding(&report->examples, result, report->options.color);
     }
     lg_str_free(&name);
@@ -129,11 +104,14 @@ static void add_example(text_report *report, const lg_case_result *result) {
 static void add_case(void *context, const lg_case_result *result) {
     text_report *report = context;
     const lg_table_cell *cell = lg_table_add(&report->table, result);
+    if (result->verdict == LG_SKIPPED) {
+        lg_skips_add(&report->skips, result);
+    }
     failed_column *column =
         result->verdict == LG_UNTESTED ? failed_column_of(report, result->what) : NULL;
     if (column && result->reason && strcmp(result->reason, column->why) == 0) {
         column->n_cases++;
-        add_name(&column->scenarios, result->what->scenario->name);
+        lg_names_add(&column->scenarios, result->what->scenario->name);
         return;
     }
     if (report->options.verbose) {
@@ -158,7 +136,7 @@ static void print_failed(const text_report *report, FILE *out) {
         fprintf(out, "\n%sUNTESTED%s %s, %s: %" PRId64 " case%s\n",
                 lg_paint(report->options.color, LG_INK_UNSURE),
                 lg_paint(report->options.color, LG_INK_PLAIN), column->kernel,
-                lg_mode_name(column->mode), column->n_cases, column->n_cases == 1 ? "" : "s");
+                lg_mode_name(column->mode), column->n_cases, lg_s(column->n_cases));
         fprintf(out, "  %-10s %s\n", "why", column->why);
         for (size_t s = 0; s < column->scenarios.n; s++) {
             fprintf(out, "  %-10s %s\n", s ? "" : "scenarios", column->scenarios.items[s]);
@@ -171,7 +149,8 @@ static void print_summary(const text_report *report, const lg_run_summary *summa
     lg_ink ink = summary->exit_code == 0   ? LG_INK_GOOD
                  : summary->exit_code == 3 ? LG_INK_UNSURE
                                            : LG_INK_BAD;
-    fprintf(out, "\n%" PRId64 " cases on %s: ", summary->n_cases, report->info.device);
+    fprintf(out, "\n%" PRId64 " case%s on %s: ", summary->n_cases, lg_s(summary->n_cases),
+            report->info.device);
     fprintf(out, "%s%" PRId64 " as expected%s", lg_paint(report->options.color, ink),
             summary->n_as_expected, plain);
     fprintf(out, ", %" PRId64 " not, %" PRId64 " untested, %" PRId64 " skipped\n",
@@ -185,6 +164,11 @@ static void print_summary(const text_report *report, const lg_run_summary *summa
         }
     }
     fputs(*separator ? "\n" : "", out);
+    lg_skips_print(&report->skips, out);
+    if (summary->n_untaken > 0) {
+        fprintf(out, "%" PRId64 " scenario point%s taken by none of the kernels and modes chosen\n",
+                summary->n_untaken, summary->n_untaken == 1 ? " is" : "s are");
+    }
     if (summary->exit_code == 3) {
         fputs("nothing was proven\n", out);
     }
@@ -222,10 +206,11 @@ void lg_report_text_free(lg_observer *observer) {
         for (size_t i = 0; i < report->n_failed; i++) {
             free(report->failed[i].kernel);
             free(report->failed[i].why);
-            free_names(&report->failed[i].scenarios);
+            lg_names_free(&report->failed[i].scenarios);
         }
         free(report->failed);
-        free_names(&report->example_faults);
+        lg_skips_free(&report->skips);
+        lg_names_free(&report->example_faults);
         lg_str_free(&report->findings);
         lg_str_free(&report->examples);
         free(report);

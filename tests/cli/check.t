@@ -9,9 +9,9 @@ file bad.yaml
 | loss: {kind: nll_loss, reducton: mean}
 | batch: {samples: 12abc, classes: 3}
 run check good.yaml
-out 1 scenarios (3 points), 0 manifests (0 kernels): 0 errors
+out 1 scenario (3 points), 0 manifests (0 kernels): 0 errors
 run check bad.yaml
-out 1 scenarios (0 points), 0 manifests (0 kernels): 2 errors
+out 1 scenario (0 points), 0 manifests (0 kernels): 2 errors
 err bad.yaml:2:24: error: unknown key 'reducton' in loss; did you mean 'reduction'?
 err   loss: {kind: nll_loss, reducton: mean}
 err                          ^
@@ -37,7 +37,7 @@ file tree/broken/b.yaml
 file tree/.hidden/c.yaml
 | title: C
 run check tree
-out 1 scenarios (1 points), 0 manifests (0 kernels): 0 errors
+out 1 scenario (1 point), 0 manifests (0 kernels): 0 errors
 run check tree/broken
 out*
 err*

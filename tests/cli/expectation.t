@@ -16,7 +16,7 @@ out D detected  ! not as expected (how many)
 out 
 out*
 has   differs    expected cause one_based_labels, found wrong_head_width (certain)
-has 1 cases on sim: 0 as expected, 1 not, 0 untested, 0 skipped
+has 1 case on sim: 0 as expected, 1 not, 0 untested, 0 skipped
 save --case ([0-9a-f]{16})
 exit 1
 # The case leaves a bundle from which it can be told and run again.
@@ -28,7 +28,7 @@ out scenario.yaml
 shell grep differs out/cases/{saved}/finding.txt
 out   differs    expected cause one_based_labels, found wrong_head_width (certain)
 run check out/cases/{saved}/scenario.yaml
-out 1 scenarios (1 points), 0 manifests (0 kernels): 0 errors
+out 1 scenario (1 point), 0 manifests (0 kernels): 0 errors
 run replay out/cases/{saved}
 out*
 has out/cases/{saved}: the batch is the recorded one, bit for bit

@@ -17,7 +17,7 @@ exit 1
 
 # The scenario it wrote is one, and shows the fault.
 run check s.yaml
-out 1 scenarios (1 points), 0 manifests (0 kernels): 0 errors
+out 1 scenario (1 point), 0 manifests (0 kernels): 0 errors
 shell cat s.yaml
 out*
 has kind: cross_entropy

@@ -1,19 +1,34 @@
-# A filter that selects nothing proves nothing.
+# A filter or path that matches nothing at all is mistyped: nothing is run, and nothing proven.
 run run --kernel nll_los/* {src}/scenarios/smoke/nll_controls.yaml
-out 
-out 0 cases on sim: 0 as expected, 0 not, 0 untested, 0 skipped
-out nothing was proven
-err lossgate: no kernel matches 'nll_los/*'
+err lossgate: error: no kernel matches 'nll_los/*', did you mean 'nll_loss/*'?
 exit 3
 run run --mode blokcing {src}/scenarios/smoke/nll_controls.yaml
-out 
-out 0 cases on sim: 0 as expected, 0 not, 0 untested, 0 skipped
-out nothing was proven
-err lossgate: no launch mode matches 'blokcing'
+err lossgate: error: no launch mode matches 'blokcing', did you mean 'blocking'?
+exit 3
+# One that is right does not hide one that is not.
+run run --kernel nll_loss/reduce/* --kernel nll_loss/redcue/nan --mode blocking {src}/scenarios/smoke/nll_controls.yaml
+err lossgate: error: no kernel matches 'nll_loss/redcue/nan', did you mean 'nll_loss/reduce/nan'?
 exit 3
 file empty/readme.txt
 | no scenario
-run run empty
+run run empty {src}/scenarios/smoke/nll_controls.yaml
+err lossgate: error: there is no scenario (*.yaml) under 'empty'
+exit 3
+file mistyped.yaml
+| title: A kernel that is not there
+| loss: {kind: nll_loss}
+| batch: {samples: 4, classes: 3}
+| run: {kernels: [nll_loss/reduce/nan, nll_loss/*/asert, foo]}
+run run mistyped.yaml
+err mistyped.yaml: run.kernels: error: no kernel matches 'nll_loss/*/asert', did you mean 'nll_loss/*/assert'?
+err mistyped.yaml: run.kernels: error: no kernel matches 'foo'
+exit 3
+run shrink mistyped.yaml
+err mistyped.yaml: run.kernels: error: no kernel matches 'nll_loss/*/asert', did you mean 'nll_loss/*/assert'?
+err mistyped.yaml: run.kernels: error: no kernel matches 'foo'
+exit 3
+# Another set of kernels need not have those that a scenario of the project names.
+run run --kernels {src}/kernels/cross_entropy.yaml mistyped.yaml
 out 
 out 0 cases on sim: 0 as expected, 0 not, 0 untested, 0 skipped
 out nothing was proven
@@ -28,8 +43,19 @@ file named.yaml
 run run named.yaml
 out*
 has skipped 1
+has   skipped 1: it has no reduction mean (nll_loss/no_reduce/nan)
 has nothing was proven
 exit 3
+# Chosen kernels that cannot take a point leave it out, and the run says so.
+file two.yaml
+| title: A mean and rows
+| loss: {kind: nll_loss}
+| batch: {samples: 4, classes: 3}
+| matrix: {loss.reduction: [none, mean]}
+run run --kernel nll_loss/reduce/nan --mode blocking two.yaml
+out*
+has 1 case on sim: 1 as expected, 0 not, 0 untested, 0 skipped
+has 1 scenario point is taken by none of the kernels and modes chosen
 
 # A fault that did not fire proves nothing either.
 file idle.yaml

@@ -18,7 +18,7 @@ shell python3 -c "import json; c=json.loads(open('out/cases.jsonl').readline());
 out 50 100 [{'value': 3, 'count': 50}] one_based_labels ambiguous
 run run --kernel cross_entropy/warp/assert --mode blocking digits.yaml
 out*
-has 1 cases on sim: 1 as expected
+has 1 case on sim: 1 as expected
 run reference iris.yaml
 out*
 has "cause":"one_based_labels"

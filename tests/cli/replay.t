@@ -8,7 +8,7 @@ file s/odd.yaml
 copy tests/data/iris_species_from_1.npy s/labels.npy
 run run --kernel nll_loss/reduce/assert --mode async s
 out*
-has 1 cases on sim: 0 as expected, 1 not, 0 untested, 0 skipped
+has 1 case on sim: 0 as expected, 1 not, 0 untested, 0 skipped
 save --case ([0-9a-f]{16})
 exit 1
 shell mv out/cases/{saved} bundle && ls bundle && rm -r s out
@@ -20,7 +20,7 @@ out scenario.yaml
 shell python3 -c "import zipfile; print(*sorted(zipfile.ZipFile('bundle/batch.npz').namelist()))"
 out input.npy source_targets.npy target.npy
 run check bundle/scenario.yaml
-out 1 scenarios (1 points), 0 manifests (0 kernels): 0 errors
+out 1 scenario (1 point), 0 manifests (0 kernels): 0 errors
 run replay bundle
 out bundle: the batch is the recorded one, bit for bit
 out 
@@ -63,7 +63,7 @@ file b/bits.yaml
 | expect: {verdict: silent_corruption}
 run run b
 out*
-has 1 cases on sim: 0 as expected, 1 not
+has 1 case on sim: 0 as expected, 1 not
 save --case ([0-9a-f]{16})
 exit 1
 shell python3 -c "import sys, zipfile; print(*sorted(zipfile.ZipFile('out/cases/{saved}/batch.npz').namelist()))"

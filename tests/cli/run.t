@@ -37,12 +37,12 @@ run replay {saved}
 out*
 has --case {saved}
 has FAULT label_equals_width
-has 1 cases on sim: 1 as expected, 0 not, 0 untested, 0 skipped
+has 1 case on sim: 1 as expected, 0 not, 0 untested, 0 skipped
 shell test ! -e out/junit.xml && wc -l < out/cases.jsonl
 out 8
 run replay out/cases/{saved}
 out*
-has 1 cases on sim: 1 as expected
+has 1 case on sim: 1 as expected
 run replay 00000000000000ff
 err out/cases.jsonl: error: holds no case '00000000000000ff'
 exit 2

@@ -67,7 +67,7 @@ out 0
 exit 1
 run run --out "" few.yaml
 out*
-has 1 cases on sim: 1 as expected, 0 not, 0 untested, 0 skipped
+has 1 case on sim: 1 as expected, 0 not, 0 untested, 0 skipped
 # A kernel that leaves out the rows beyond its one block: right for any 64 rows, wrong for 65.
 file k/short.cu
 | extern "C" __global__ void short_sum(float *output, float *total_weight, const float *input,
@@ -112,7 +112,7 @@ out~   after    wrong_result, .*: 65 rows, [1-3] class(es)?
 out   by size: 65 rows together show it, fewer do not
 run run --kernels k --out "" short.yaml
 out*
-has 1 cases on sim: 1 as expected, 0 not, 0 untested, 0 skipped
+has 1 case on sim: 1 as expected, 0 not, 0 untested, 0 skipped
 has wrong_result 1
 
 # Rows of a file that are too many to list.
@@ -142,7 +142,7 @@ file s/clean.yaml
 | loss: {kind: nll_loss, reduction: sum, direction: forward}
 | batch: {seed: 4, samples: 5, classes: 7}
 run shrink s/clean.yaml --kernels k --mode blocking
-err lossgate shrink: nothing to shrink: 1 cases ran and passed
+err lossgate shrink: nothing to shrink: 1 case ran and passed
 exit 3
 run shrink
 err lossgate shrink: error: give one scenario file
@@ -156,4 +156,4 @@ out~   after    memory_fault, index_overflow: 1[0-9]{2} rows, [12][0-9]{2} class
 out   by size: the batch stays generated; values alone do not show it, or are too many
 run run --out "" sixteen.yaml
 out*
-has 1 cases on sim: 1 as expected, 0 not, 0 untested, 0 skipped
+has 1 case on sim: 1 as expected, 0 not, 0 untested, 0 skipped

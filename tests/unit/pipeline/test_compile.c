@@ -98,9 +98,15 @@ static void tear_down(fixture *with) {
 static const char *const extra_1[] = {"-DEXTRA=1"};
 static const char *const extra_2[] = {"-DEXTRA=2"};
 
+static void count_notice(void *context, const char *source) {
+    *(int *)context += strcmp(source, "kernels/set.cu") == 0;
+}
+
 static void test_compiles_once(void) {
     fixture with;
     set_up(&with);
+    int n_notices = 0;
+    lg_compiler_notify(with.compiler, count_notice, &n_notices);
     CU_ASSERT_PTR_NOT_NULL(strstr(lg_compiler_version(with.compiler), "release "));
     lg_compiled first;
     CU_ASSERT_TRUE_FATAL(lg_compile(with.compiler, with.source, extra_1, 1, &first, &with.diags));
@@ -114,6 +120,7 @@ static void test_compiles_once(void) {
     lg_compiled second;
     CU_ASSERT_TRUE_FATAL(lg_compile(with.compiler, with.source, extra_1, 1, &second, &with.diags));
     CU_ASSERT_TRUE(second.from_cache);
+    CU_ASSERT_EQUAL(n_notices, 1);
     CU_ASSERT_STRING_EQUAL(second.path, first.path);
     CU_ASSERT_STRING_EQUAL(second.ptx, first.ptx);
     CU_ASSERT_EQUAL(with.diags.n, 0);

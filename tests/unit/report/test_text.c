@@ -112,6 +112,42 @@ static void test_a_failed_column_comes_first(void) {
     free(p.text);
 }
 
+// What was not run is told by reason, with the kernels; a failed column that no case depended on is
+// not.
+static void test_skips_are_told_by_reason(void) {
+    fixture f;
+    fixture_init(&f);
+    page p;
+    page_open(&p, 0, false);
+    lg_column_proof proof = {.kernel = &f.kernel, .mode = LG_MODE_ASYNC, .why = "no assert"};
+    p.observer.column_proven(p.observer.context, &proof);
+    f.result.verdict = LG_SKIPPED;
+    f.result.as_expected = true;
+    static const char *const kernels[] = {"a", "b", "c", "d", "e", "f"};
+    for (int i = 0; i < 8; i++) {
+        f.kernel.name = kernels[i % 6];
+        f.result.reason = i == 7 ? "it takes no weights" : "it takes no int64 targets";
+        page_add(&p, &f.result);
+    }
+    p.summary.n_skipped = 8;
+    p.summary.n_untaken = 1;
+    p.summary.exit_code = 3;
+    const char *text = page_end(&p);
+    const char *want = "8 cases on sim: 8 as expected, 0 not, 0 untested, 8 skipped\n"
+                       "skipped 8\n"
+                       "  skipped 7: it takes no int64 targets (a, b, c, d and 2 more)\n"
+                       "  skipped 1: it takes no weights (b)\n"
+                       "1 scenario point is taken by none of the kernels and modes chosen\n"
+                       "nothing was proven\n";
+    const char *found = strstr(text, "8 cases");
+    if (!found || strcmp(found, want) != 0) {
+        fprintf(stderr, "\n%s", text);
+    }
+    CU_ASSERT_TRUE(found && strcmp(found, want) == 0);
+    CU_ASSERT_PTR_NULL(strstr(text, "UNTESTED"));
+    free(p.text);
+}
+
 static size_t count(const char *text, const char *part) {
     size_t n = 0;
     for (const char *at = strstr(text, part); at; at = strstr(at + 1, part)) {
@@ -186,6 +222,7 @@ int main(void) {
     const lg_test tests[] = {
         {"one mark a cell", test_one_mark_a_cell},
         {"a failed column comes first", test_a_failed_column_comes_first},
+        {"skips are told by reason", test_skips_are_told_by_reason},
         {"a flood is cut and counted", test_a_flood_is_cut_and_counted},
         {"one example for each fault", test_one_example_for_each_fault},
         {"a wide table is printed in parts", test_a_wide_table_is_printed_in_parts},
