@@ -91,7 +91,7 @@ typedef struct lg_device_fault {
 // Sanitizers beyond the bounds checks, bits for set_checks; what each finds is in engine/sim/sim.h.
 typedef enum lg_device_check {
     LG_DEVICE_CHECK_INIT = 1, // reads of global memory never written
-    LG_DEVICE_CHECK_RACE = 2, // shared-memory races between barriers
+    LG_DEVICE_CHECK_RACE = 2, // races on shared and global memory
 } lg_device_check;
 
 typedef struct lg_driver {

@@ -21,6 +21,11 @@ int lg_ptx_find_function(const lg_ptx_module *module, const char *name);
 bool lg_ptx_source(const lg_ptx_module *module, const lg_ptx_function *function, int insn,
                    const char **file, int *line, int *column);
 
+// The same, but of code inlined from a header of the toolkit (in a folder `include`) the call site:
+// atomicAdd and __shfl_sync are functions there.
+bool lg_ptx_caller_source(const lg_ptx_module *module, const lg_ptx_function *function, int insn,
+                          const char **file, int *line, int *column);
+
 // A listing for people: each instruction with index, source file:line when it changes, PTX line and
 // the reconvergence point of branches.
 void lg_ptx_dump(const lg_ptx_module *module, const lg_ptx_function *function, lg_str *out);

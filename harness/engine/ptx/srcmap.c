@@ -147,22 +147,49 @@ bool lg_ptx_parse_file(lg_ptx_parser *parser) {
     return true;
 }
 
-bool lg_ptx_source(const lg_ptx_module *module, const lg_ptx_function *function, int insn,
-                   const char **file, int *line, int *column) {
-    if (insn < 0 || insn >= function->n_insns) {
-        return false;
-    }
-    int32_t index = function->insns[insn].src;
+// The position with that index in the function, or NULL.
+static const lg_ptx_src *known_src(const lg_ptx_module *module, const lg_ptx_function *function,
+                                   int32_t index) {
     if (index < 0 || index >= function->n_srcs) {
-        return false;
+        return NULL;
     }
     const lg_ptx_src *src = &function->srcs[index];
-    if (src->line <= 0 || src->file < 0 || src->file >= module->n_files ||
-        !module->files[src->file]) {
+    bool known =
+        src->line > 0 && src->file >= 0 && src->file < module->n_files && module->files[src->file];
+    return known ? src : NULL;
+}
+
+static const lg_ptx_src *src_of(const lg_ptx_module *module, const lg_ptx_function *function,
+                                int insn) {
+    bool exists = insn >= 0 && insn < function->n_insns;
+    return exists ? known_src(module, function, function->insns[insn].src) : NULL;
+}
+
+static bool give_place(const lg_ptx_module *module, const lg_ptx_src *src, const char **file,
+                       int *line, int *column) {
+    if (!src) {
         return false;
     }
     *file = module->files[src->file];
     *line = src->line;
     *column = src->column;
     return true;
+}
+
+bool lg_ptx_source(const lg_ptx_module *module, const lg_ptx_function *function, int insn,
+                   const char **file, int *line, int *column) {
+    return give_place(module, src_of(module, function, insn), file, line, column);
+}
+
+bool lg_ptx_caller_source(const lg_ptx_module *module, const lg_ptx_function *function, int insn,
+                          const char **file, int *line, int *column) {
+    const lg_ptx_src *src = src_of(module, function, insn);
+    for (int n = 0; src && n < function->n_srcs; n++) {
+        const lg_ptx_src *site = known_src(module, function, src->inlined_at);
+        if (!site || !strstr(module->files[src->file], "/include/")) {
+            break;
+        }
+        src = site;
+    }
+    return give_place(module, src, file, line, column);
 }

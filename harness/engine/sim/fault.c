@@ -24,8 +24,8 @@ static void set_place(lg_exec *x, const lg_insn *insn, int lane, lg_sim_fault *f
     if (insn) {
         fault->ptx_line = code->ptx->insns[insn->index].line;
         int column;
-        if (!lg_ptx_source(x->module->ptx, code->ptx, (int)insn->index, &fault->file, &fault->line,
-                           &column)) {
+        if (!lg_ptx_caller_source(x->module->ptx, code->ptx, (int)insn->index, &fault->file,
+                                  &fault->line, &column)) {
             fault->file = NULL;
             fault->line = 0;
         }

@@ -1,36 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Races on global memory. What is known of an allocation is kept in lines of 64 grains: a grain is
-// as wide as the narrowest access the allocation has seen, four bytes at most, so that what one
-// warp reads or writes side by side is one line or two, each a few comparisons.
-#include "engine/sim/race.h"
-#include "support/alloc.h"
+// Races on global memory: every access of a warp against what is known of the bytes (race_lines.h).
+#include "engine/sim/race_lines.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-enum { MAX_SHIFT = 2, LINE_GRAINS = 64 };
-
-typedef struct use { // of the grains of `mask`
-    uint64_t mask;
-    uint32_t seq; // of the block; not above the launch's base: of an earlier launch
-    uint32_t clock;
-    uint32_t site;
-    uint8_t warp;
-    uint8_t how;
-} use;
-
-typedef struct line {
-    use read, write; // the newest weak ones
-    use *more;       // older ones and strong ones, newest last
-    uint32_t n, capacity;
-} line;
-
-struct lg_race_lines {
-    uint32_t shift; // log2 of the grain's bytes
-    uint64_t n;
-    bool spilled; // some line has more
-    line *lines;
-};
 
 // An instruction's access to one allocation.
 typedef struct access {
@@ -45,89 +17,6 @@ typedef struct access {
     const uint64_t *offsets; // of the lanes in the allocation; NULL: an atomic at `offset`
     uint64_t offset;
 } access;
-
-static bool is_writing(const use *u) {
-    return u->how & LG_RACE_WRITE;
-}
-
-static void free_lines(lg_race_lines *lines) {
-    for (uint64_t i = 0; i < lines->n && lines->spilled; i++) {
-        free(lines->lines[i].more);
-    }
-    free(lines->lines);
-    free(lines);
-}
-
-void lg_race_forget(lg_alloc *alloc) {
-    if (alloc->lines) {
-        free_lines(alloc->lines);
-        alloc->lines = NULL;
-    }
-}
-
-// --- what a line knows
-
-static void push(lg_race_lines *lines, line *at, const use *u) {
-    if (at->n == at->capacity) {
-        at->capacity = at->capacity ? at->capacity * 2 : 4;
-        at->more = lg_xrealloc(at->more, at->capacity * sizeof(use));
-        lines->spilled = true;
-    }
-    at->more[at->n++] = *u;
-}
-
-// Drops what `now` makes useless. Writes: all it covers. Reads: those of its own warp it covers; of
-// its block and of other blocks the newest reader of each grain stays.
-static void prune(line *at, const use *now, uint32_t base) {
-    int class = now->how & (LG_RACE_WRITE | LG_RACE_STRONG);
-    uint64_t mates = 0, others = 0;
-    for (uint32_t i = at->n; i-- > 0;) {
-        use *u = &at->more[i];
-        if (u->seq <= base) {
-            u->mask = 0;
-        } else if ((u->how & (LG_RACE_WRITE | LG_RACE_STRONG)) != class) {
-            continue;
-        } else if (is_writing(u) || (u->seq == now->seq && u->warp == now->warp)) {
-            u->mask &= ~now->mask;
-        } else if (u->seq == now->seq) {
-            u->mask &= ~(mates & now->mask);
-            mates |= u->mask;
-        } else {
-            u->mask &= ~others;
-            others |= u->mask;
-        }
-    }
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < at->n; i++) {
-        if (at->more[i].mask) {
-            at->more[kept++] = at->more[i];
-        }
-    }
-    at->n = kept;
-}
-
-static void add_use(lg_race_lines *lines, line *at, const use *now, uint32_t base) {
-    use *slot = now->how & LG_RACE_STRONG ? NULL : is_writing(now) ? &at->write : &at->read;
-    if (slot) {
-        use old = *slot;
-        bool same_warp = old.seq == now->seq && old.warp == now->warp;
-        bool covered = (old.mask & ~now->mask) == 0 && (is_writing(now) || same_warp);
-        *slot = *now;
-        if (old.seq > base && !covered) {
-            if (same_warp && old.clock == now->clock) {
-                slot->mask |= old.mask;
-            } else {
-                push(lines, at, &old);
-            }
-        }
-    }
-    if (at->n) {
-        prune(at, now, base);
-    }
-    if (!slot) {
-        push(lines, at, now);
-    }
-}
 
 // --- findings
 
@@ -152,7 +41,7 @@ static void describe_place(const lg_sim_module *module, uint32_t site, char *out
     const lg_code *code = code_of_site(module, site, &index);
     if (!code) {
         snprintf(out, n, "another place");
-    } else if (lg_ptx_source(module->ptx, code->ptx, index, &file, &line_number, &column)) {
+    } else if (lg_ptx_caller_source(module->ptx, code->ptx, index, &file, &line_number, &column)) {
         const char *name = strrchr(file, '/');
         snprintf(out, n, "%.60s:%d", name ? name + 1 : file, line_number);
     } else {
@@ -165,7 +54,7 @@ static const char *name_access(int how) {
     return how & LG_RACE_WRITE ? (strong ? "atomic update" : "write") : "read";
 }
 
-static void report(const access *a, uint32_t lane, uint64_t offset, const use *other) {
+static void report(const access *a, uint32_t lane, uint64_t offset, const lg_race_use *other) {
     const lg_exec *x = a->x;
     char place[96], who[64], text[320];
     describe_place(x->module, other->site, place, sizeof place);
@@ -200,11 +89,11 @@ static bool changes(const access *a, uint32_t lane, uint64_t offset) {
 
 static uint64_t grains_of(const access *a, uint64_t offset, uint32_t shift) {
     uint32_t n = a->bytes >> shift;
-    return ((UINT64_C(1) << n) - 1) << (offset >> shift) % LINE_GRAINS;
+    return ((UINT64_C(1) << n) - 1) << (offset >> shift) % LG_LINE_GRAINS;
 }
 
 // The first lane that really meets the other access: one that only writes what is there does not.
-static void find_lane(const access *a, uint64_t number, const use *other) {
+static void find_lane(const access *a, uint64_t number, const lg_race_use *other) {
     uint32_t shift = a->alloc->lines->shift;
     for (uint32_t rest = a->active; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
@@ -217,7 +106,7 @@ static void find_lane(const access *a, uint64_t number, const use *other) {
     }
 }
 
-static bool meets(const lg_exec *x, const use *other, const use *now) {
+static bool meets(const lg_exec *x, const lg_race_use *other, const lg_race_use *now) {
     if (!(other->mask & now->mask) || other->seq <= x->race->base ||
         !((other->how | now->how) & LG_RACE_WRITE)) {
         return false;
@@ -234,14 +123,14 @@ static bool meets(const lg_exec *x, const use *other, const use *now) {
 static void touch(const access *a, uint64_t number, uint64_t mask) {
     const lg_exec *x = a->x;
     lg_race_lines *lines = a->alloc->lines;
-    line *at = &lines->lines[number];
+    lg_race_line *at = &lines->lines[number];
     const lg_warp *warp = x->warp;
-    const use now = {mask,
-                     x->race->seq,
-                     warp->clocks[warp->number],
-                     a->insn->aux[1],
-                     (uint8_t)warp->number,
-                     (uint8_t)a->how};
+    const lg_race_use now = {mask,
+                             x->race->seq,
+                             warp->clocks[warp->number],
+                             a->insn->aux[1],
+                             (uint8_t)warp->number,
+                             (uint8_t)a->how};
     if (meets(x, &at->write, &now)) {
         find_lane(a, number, &at->write);
     }
@@ -253,75 +142,18 @@ static void touch(const access *a, uint64_t number, uint64_t mask) {
             find_lane(a, number, &at->more[i]);
         }
     }
-    add_use(lines, at, &now, x->race->base);
-}
-
-// --- lines of an allocation
-
-static uint64_t spread(uint64_t bits, uint32_t factor) {
-    uint64_t out = 0;
-    for (uint32_t i = 0; i * factor < LINE_GRAINS; i++) {
-        out |= (bits >> i & 1 ? (UINT64_C(1) << factor) - 1 : 0) << i * factor;
-    }
-    return out;
-}
-
-static use part_of(const use *u, uint32_t part, uint32_t factor) {
-    use out = *u;
-    out.mask = spread(u->mask >> part * (LINE_GRAINS / factor), factor);
-    return out;
-}
-
-static lg_race_lines *make_lines(const lg_alloc *alloc, uint32_t shift) {
-    lg_race_lines *lines = lg_xcalloc(1, sizeof *lines);
-    lines->shift = shift;
-    lines->n = (alloc->full_bytes >> shift) / LINE_GRAINS + 1;
-    // Fresh pages are zero already: only what is touched takes memory.
-    lines->lines = calloc(lines->n, sizeof(line));
-    if (!lines->lines) {
-        free(lines);
-        return NULL;
-    }
-    return lines;
-}
-
-// The same knowledge in narrower grains: each line becomes `factor` lines.
-static lg_race_lines *refine(const lg_race_lines *old, const lg_alloc *alloc, uint32_t shift) {
-    lg_race_lines *fresh = make_lines(alloc, shift);
-    uint32_t factor = 1U << (old->shift - shift);
-    for (uint64_t i = 0; fresh && i < old->n * factor && i < fresh->n; i++) {
-        const line *from = &old->lines[i / factor];
-        line *to = &fresh->lines[i];
-        uint32_t part = (uint32_t)(i % factor);
-        to->read = part_of(&from->read, part, factor);
-        to->write = part_of(&from->write, part, factor);
-        for (uint32_t k = 0; k < from->n; k++) {
-            use u = part_of(&from->more[k], part, factor);
-            if (u.mask) {
-                push(fresh, to, &u);
-            }
-        }
-    }
-    return fresh;
+    lg_race_add(lines, at, &now, x->race->base);
 }
 
 // False after raising a fault.
 static bool prepare_lines(const access *a) {
-    uint32_t shift = a->form.bytes >= 4 ? MAX_SHIFT : (uint32_t)a->form.bytes / 2;
-    lg_alloc *alloc = a->alloc;
-    lg_race_lines *old = alloc->lines;
-    if (old && old->shift <= shift) {
-        return true;
-    }
-    alloc->lines = old ? refine(old, alloc, shift) : make_lines(alloc, shift);
-    if (old) {
-        free_lines(old);
-    }
-    if (!alloc->lines) {
+    uint32_t shift = a->form.bytes >= 4 ? LG_MAX_GRAIN_SHIFT : (uint32_t)a->form.bytes / 2;
+    if (!lg_race_need_lines(a->alloc, shift)) {
         lg_raise(a->x, a->insn, __builtin_ctz(a->active), LG_SIM_OUT_OF_MEMORY, "out of memory",
                  "no memory for the race check");
+        return false;
     }
-    return alloc->lines != NULL;
+    return true;
 }
 
 // --- accesses
@@ -336,9 +168,9 @@ static void touch_range(const access *a, uint64_t offset, uint64_t bytes) {
     uint32_t shift = a->alloc->lines->shift;
     uint64_t grain = offset >> shift, end = grain + (bytes >> shift);
     while (grain < end) {
-        uint64_t first = grain % LINE_GRAINS, n = end - grain;
-        n = n < LINE_GRAINS - first ? n : LINE_GRAINS - first;
-        touch(a, grain / LINE_GRAINS, (UINT64_MAX >> (LINE_GRAINS - n)) << first);
+        uint64_t first = grain % LG_LINE_GRAINS, n = end - grain;
+        n = n < LG_LINE_GRAINS - first ? n : LG_LINE_GRAINS - first;
+        touch(a, grain / LG_LINE_GRAINS, (UINT64_MAX >> (LG_LINE_GRAINS - n)) << first);
         grain += n;
     }
 }

@@ -45,7 +45,7 @@ typedef enum lg_sim_check { // bits; the bounds checks of every access are alway
     // what
     // it would be without the check.
     LG_SIM_CHECK_INIT = 1, // reads of global memory never written: "uninitialised read"
-    LG_SIM_CHECK_RACE = 2, // shared-memory races between barriers: "race"
+    LG_SIM_CHECK_RACE = 2, // races on shared and global memory (race.h): "race"
 } lg_sim_check;
 
 // The first fault of a launch. Strings belong to the launch result.

@@ -74,6 +74,40 @@ static void test_positions(void) {
     lg_ptx_free(module);
 }
 
+// What a header of the toolkit does is told of the line that called it; other headers speak for
+// themselves.
+static void test_callers(void) {
+    static const char inlined[] =
+        ".version 9.0\n.target sm_75\n.address_size 64\n.file 1 \"k.cu\"\n"
+        ".file 2 \"/cuda/include/inner.hpp\"\n.file 3 \"mine.cuh\"\n"
+        ".entry k() {\n.reg .b32 %r<2>;\n.loc 1 10 3\nmov.u32 %r1, 0;\n"
+        ".loc 2 77 5, function_name $n, inlined_at 1 10 3\nmov.u32 %r1, 1;\n"
+        ".loc 2 88 5, function_name $n, inlined_at 2 77 5\nmov.u32 %r1, 2;\n"
+        ".loc 3 4 1, function_name $n, inlined_at 1 10 3\nmov.u32 %r1, 3;\n"
+        ".loc 2 99 5\nmov.u32 %r1, 4;\nret;\n}\n";
+    static const struct {
+        const char *name, *file;
+        int insn, line;
+    } callers[] = {
+        {"own line", "k.cu", 0, 10},
+        {"a header of the toolkit", "k.cu", 1, 10},
+        {"a header's call of another", "k.cu", 2, 10},
+        {"a header of the program", "mine.cuh", 3, 4},
+        {"a header that nobody calls", "/cuda/include/inner.hpp", 4, 99},
+    };
+    lg_ptx_module *module = load_or_print(inlined);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(module);
+    for (size_t i = 0; i < sizeof callers / sizeof *callers; i++) {
+        const char *file = NULL;
+        int line = 0, column = 0;
+        bool known = lg_ptx_caller_source(module, &module->functions[0], callers[i].insn, &file,
+                                          &line, &column);
+        LG_CHECK_ROW(callers[i].name, known && strcmp(file, callers[i].file) == 0);
+        LG_CHECK_ROW(callers[i].name, line == callers[i].line);
+    }
+    lg_ptx_free(module);
+}
+
 static const char listing[] = "entry k: 5 registers, 8 instructions, 0 bytes of parameters\n"
                               "    0  mov.u32 %r1, 0  (line 6)\n"
                               "; a.cu:10\n"
@@ -105,6 +139,7 @@ static void test_listing(void) {
 int main(void) {
     static const lg_test tests[] = {
         {"positions", test_positions},
+        {"callers", test_callers},
         {"listing", test_listing},
     };
     return lg_run_tests("ptx source", tests, sizeof tests / sizeof *tests);
