@@ -88,6 +88,9 @@ static void print_xyz(FILE *out, const int64_t xyz[3]) {
         fprintf(out, "%" PRId64, xyz[0]);
     } else {
         fprintf(out, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]", xyz[0], xyz[1], xyz[2]);
+    }
+}
+
 // The value is a label, or the bits of the number that a loss on numbers refused.
 static void print_record_value(const lg_case_result *result, int64_t bits, FILE *out) {
     const lg_kernel *kernel = result->what->kernel;
@@ -112,9 +115,6 @@ static void print_records(const lg_case_result *result, FILE *out) {
     fprintf(out, ", the first: row %" PRId64 " value ", r->row);
     print_record_value(result, r->value, out);
     fprintf(out, ", block %d thread %d\n", r->block[0], r->thread[0]);
-}
-
-    }
 }
 
 static void print_detected(const lg_case_result *result, FILE *out) {
