@@ -1,17 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/finding.h"
 
+#include "support/str.h"
+
+#include <stdio.h>
+
 void lg_finding_free(lg_finding *finding) {
     lg_arena_free(&finding->arena);
     *finding = (lg_finding){0};
 }
 
 bool lg_finding_names(const lg_finding *finding, lg_cause cause) {
-    for (int i = 0; i < finding->n_named && i < finding->n_hypotheses; i++) {
+    int n = finding->n_possible > finding->n_named ? finding->n_possible : finding->n_named;
+    for (int i = 0; i < n && i < finding->n_hypotheses; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
         if (h->cause == cause || (h->with != LG_CAUSE_NONE && h->with == cause)) {
             return true;
         }
     }
     return false;
+}
+
+const char *lg_finding_certainty(const lg_finding *finding) {
+    return finding->cause == LG_CAUSE_NONE ? NULL
+           : finding->certain              ? "certain"
+           : finding->ambiguous            ? "ambiguous"
+                                           : "likely";
+}
+
+const char *lg_percent_text(double probability, char out[LG_PERCENT_BYTES]) {
+    double percent = 100 * probability;
+    if (percent < 0.1) {
+        snprintf(out, LG_PERCENT_BYTES, "<0.1 %%");
+    } else if (percent > 99.9) {
+        snprintf(out, LG_PERCENT_BYTES, ">99.9 %%");
+    } else if (percent < 1 || percent >= 99) {
+        snprintf(out, LG_PERCENT_BYTES, "%.1f %%", percent);
+    } else {
+        snprintf(out, LG_PERCENT_BYTES, "%.0f %%", percent);
+    }
+    return out;
+}
+
+static bool states(const lg_hypothesis *h, lg_cause cause) {
+    return h->cause == cause || (h->with != LG_CAUSE_NONE && h->with == cause);
+}
+
+// The probability of a cause, alone or with another one.
+static double probability_of(const lg_finding *finding, lg_cause cause) {
+    double sum = 0;
+    for (int i = 0; i < finding->n_hypotheses; i++) {
+        sum += states(&finding->hypotheses[i], cause) ? finding->hypotheses[i].probability : 0;
+    }
+    return sum;
+}
+
+const char *lg_finding_not_excluded(const lg_finding *finding, lg_arena *arena) {
+    lg_str text = {0};
+    bool listed[LG_N_CAUSES] = {[LG_CAUSE_NONE] = true};
+    for (int i = 0; i < finding->n_named && i < finding->n_hypotheses; i++) {
+        listed[finding->hypotheses[i].cause] = true;
+        listed[finding->hypotheses[i].with] = true;
+    }
+    for (int i = finding->n_named; i < finding->n_possible && i < finding->n_hypotheses; i++) {
+        const lg_hypothesis *h = &finding->hypotheses[i];
+        lg_cause causes[] = {h->cause, h->with};
+        for (int k = 0; k < 2; k++) {
+            char percent[LG_PERCENT_BYTES];
+            if (!listed[causes[k]]) {
+                lg_str_printf(&text, "%s%s (%s)", text.n > 0 ? ", " : "", lg_cause_name(causes[k]),
+                              lg_percent_text(probability_of(finding, causes[k]), percent));
+            }
+            listed[causes[k]] = true;
+        }
+    }
+    const char *kept = text.n > 0 ? lg_arena_strdup(arena, lg_str_text(&text)) : NULL;
+    lg_str_free(&text);
+    return kept;
 }

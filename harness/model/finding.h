@@ -26,12 +26,16 @@ typedef struct lg_value_count {
 typedef struct lg_finding {
     lg_arena arena;
     lg_cause cause; // the most probable, LG_CAUSE_NONE when nothing is wrong
-    bool certain;   // one cause explains the data and no other one can
-    bool ambiguous; // the data cannot tell: `hypotheses[0..n_named)` are all named
-    bool warning;   // worth saying, but the kernel may run (no_supervised_row)
+    // How sure: `certain`, one cause explains the data and no other one can; neither, the data
+    // identify it (pipeline/priors.h has the bound) and the others are only not excluded;
+    // `ambiguous`, the data cannot tell and `hypotheses[0..n_named)` are all named.
+    bool certain;
+    bool ambiguous;
+    bool warning; // worth saying, but the kernel may run (no_supervised_row)
     int n_hypotheses;
     lg_hypothesis *hypotheses; // ranked, most probable first
     int n_named;               // how many of them the finding names (1 when not ambiguous)
+    int n_possible;            // how many cannot be excluded, the named ones among them
     int64_t n_rows;            // rows the loss cannot take, ascending
     int64_t *rows;
     int64_t n_values; // the values in those rows, most frequent first, at most 16
@@ -40,7 +44,18 @@ typedef struct lg_finding {
 } lg_finding;
 
 void lg_finding_free(lg_finding *finding);
-bool lg_finding_names(const lg_finding *finding, lg_cause cause); // among the first n_named,
-                                                                  // alone or as `with`
+// Among those that cannot be excluded, alone or as `with`.
+bool lg_finding_names(const lg_finding *finding, lg_cause cause);
+
+// "certain", "likely" or "ambiguous"; NULL when nothing is concluded.
+const char *lg_finding_certainty(const lg_finding *finding);
+
+enum { LG_PERCENT_BYTES = 16 };
+// A probability as people read it: "62 %", "99.6 %", ">99.9 %", "<0.1 %". Returns `out`.
+const char *lg_percent_text(double probability, char out[LG_PERCENT_BYTES]);
+
+// "negative_labels (0.4 %), corrupt_labels (<0.1 %)": what cannot be excluded beside what is named;
+// NULL when there is nothing. In `arena`.
+const char *lg_finding_not_excluded(const lg_finding *finding, lg_arena *arena);
 
 #endif

@@ -27,6 +27,7 @@ static void conclude_kernel(lg_diagnosis *d) {
     finding->hypotheses = h;
     finding->n_hypotheses = 1;
     finding->n_named = 1;
+    finding->n_possible = 1;
     finding->cause = cause;
     finding->headline = evidence;
 }
@@ -230,6 +231,8 @@ lg_attribution lg_attribution_grade(const lg_batch *batch, const lg_finding *fin
     lg_cause with = finding->n_hypotheses > 0 ? finding->hypotheses[0].with : LG_CAUSE_NONE;
     bool with_is_right = with == LG_CAUSE_NONE || lg_cause_phase_of(with) == LG_PHASE_KERNEL ||
                          was_injected(batch, with);
-    return was_injected(batch, finding->cause) && with_is_right ? LG_ATTRIBUTION_EXACT
-                                                                : LG_ATTRIBUTION_WRONG;
+    if (was_injected(batch, finding->cause) && with_is_right) {
+        return LG_ATTRIBUTION_EXACT;
+    }
+    return finding->n_possible > finding->n_named ? LG_ATTRIBUTION_AMBIGUOUS : LG_ATTRIBUTION_WRONG;
 }

@@ -66,7 +66,8 @@ void lg_attribute(const lg_attribute_input *input, lg_finding *out);
 // WRONG. EXACT: not ambiguous, and every cause the finding states (its own, and the one stated with
 // it) was injected. One of two injected faults is enough: the other may have left no trace of its
 // own, as a label C under a head that is one too narrow. AMBIGUOUS: an injected cause is among
-// those named. Nothing fired: NONE when nothing or only a warning was concluded, else WRONG.
+// those named or not excluded. Nothing fired: NONE when nothing or only a warning was concluded,
+// else WRONG.
 lg_attribution lg_attribution_grade(const lg_batch *batch, const lg_finding *finding);
 
 #endif

@@ -156,6 +156,13 @@ void lg_diagnose_handover(lg_diagnosis *d) {
     }
 }
 
+// A type that no loss takes and that cannot hold the classes: its values are what a cast left of
+// the labels. The refused type is the finding.
+static bool is_no_label_type(lg_dtype dtype, int64_t head_width) {
+    return dtype == LG_BOOL ||
+           ((dtype == LG_INT8 || dtype == LG_INT16) && !lg_dtype_holds(dtype, head_width - 1));
+}
+
 // Labels are weighed as handed over. Misread ones say nothing of their own: the misreading does.
 void lg_diagnose_label_rows(lg_diagnosis *d) {
     const lg_batch *batch = d->batch;
@@ -163,6 +170,9 @@ void lg_diagnose_label_rows(lg_diagnosis *d) {
         return;
     }
     const lg_tensor *given = lg_batch_device_target(batch);
+    if (is_no_label_type(given->dtype, lg_batch_head_width(batch))) {
+        return;
+    }
     bool floats = lg_dtype_is_float(given->dtype);
     for (int64_t row = 0; !floats && row < d->n_rows; row++) {
         d->bad[row] = d->bad[row] || out_of_range(batch, lg_tensor_get_i64(given, row));

@@ -41,27 +41,32 @@ static bool agrees(const lg_hypothesis *first, const lg_hypothesis *other) {
            (other->cause == first->cause || other->with == first->cause);
 }
 
+// The least n for which what follows the first n hypotheses is no more likely than `bound`.
+static int least_with_rest(const lg_finding *finding, double bound) {
+    double rest = 0;
+    int n = finding->n_hypotheses;
+    // Summed from the least, so that the small tail is not lost in rounding.
+    while (n > 1 && rest + finding->hypotheses[n - 1].probability <= bound) {
+        rest += finding->hypotheses[--n].probability;
+    }
+    return n;
+}
+
 // What the finding claims of a ranked list: how many hypotheses it has to name, and how sure it is.
 static void set_claims(lg_finding *finding) {
     const lg_hypothesis *first = &finding->hypotheses[0];
-    double rest = 0;
     double against = 0;
-    finding->n_named = 1;
-    // Summed from the least, so that the small tail is not lost in rounding.
     for (int i = finding->n_hypotheses - 1; i >= 1; i--) {
         const lg_hypothesis *h = &finding->hypotheses[i];
-        rest += h->probability;
         against += agrees(first, h) ? 0 : h->probability;
-        if (rest > LG_UNNAMED_REST && finding->n_named == 1) {
-            finding->n_named = i + 1;
-        }
     }
-    if (against <= LG_UNNAMED_REST) {
-        finding->n_named = 1;
-    }
+    bool identified = against <= LG_IDENTIFIED_REST;
+    finding->n_named = identified ? 1 : least_with_rest(finding, LG_IDENTIFIED_REST);
+    finding->n_possible =
+        against <= LG_EXCLUDED_REST ? 1 : least_with_rest(finding, LG_EXCLUDED_REST);
     finding->cause = first->cause;
     finding->certain = against <= LG_CERTAIN_REST;
-    finding->ambiguous = finding->n_named > 1;
+    finding->ambiguous = !identified;
     finding->headline = first->evidence;
 }
 
@@ -70,13 +75,14 @@ static void pair_fact_with_labels(lg_diagnosis *d, const lg_fact *fact) {
     lg_finding *finding = d->finding;
     for (int i = 0; i < d->n_explanations; i++) {
         const lg_explanation *e = &d->explanations[i];
+        lg_cause with = e->cause == fact->cause ? LG_CAUSE_NONE : e->cause; // the fact says it
         int at = 0;
-        while (at < finding->n_hypotheses && finding->hypotheses[at].with != e->cause) {
+        while (at < finding->n_hypotheses && finding->hypotheses[at].with != with) {
             at++;
         }
         lg_hypothesis *h = &finding->hypotheses[at];
         if (at == finding->n_hypotheses) {
-            *h = (lg_hypothesis){.cause = fact->cause, .with = e->cause, .advice = fact->advice};
+            *h = (lg_hypothesis){.cause = fact->cause, .with = with, .advice = fact->advice};
             h->evidence =
                 lg_arena_printf(&finding->arena, "%s; and %s: %s", fact->evidence,
                                 lg_cause_name(e->cause), lg_label_evidence_text(d, e, e->cause));
@@ -111,11 +117,27 @@ static void conclude_facts(lg_diagnosis *d) {
     finding->certain = finding->certain && !fact->doubtful;
 }
 
+// All labels out of range are the one value next to the classes: it may be a class, moved or
+// missing in the head, as well as none.
+static bool only_frequencies_tell(const lg_diagnosis *d) {
+    const lg_label_evidence *l = &d->table.evidence;
+    bool declared = l->classes > l->head_width;
+    return !declared && d->table.n_out == 1 && d->table.n_out_dropped == 0 &&
+           (d->table.out[0].value == -1 || d->table.out[0].value == l->head_width);
+}
+
 void lg_diagnosis_conclude(lg_diagnosis *d) {
     if (d->n_facts > 0) {
         conclude_facts(d);
     } else if (d->n_explanations > 0) {
         rank_label_causes(d);
         set_claims(d->finding);
+        if (only_frequencies_tell(d)) {
+            d->finding->certain = false;
+            d->finding->n_possible = d->finding->n_hypotheses;
+        }
+        // Two label faults at once can stand in for one that the model knows too little of.
+        bool single = d->finding->hypotheses[0].with == LG_CAUSE_NONE;
+        d->finding->certain = d->finding->certain && single;
     }
 }

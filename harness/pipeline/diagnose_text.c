@@ -18,10 +18,7 @@ static void print_headline(const lg_finding *finding, lg_str *out) {
             lg_str_printf(out, " with %s", lg_cause_name(h->with));
         }
     }
-    lg_str_printf(out, " — %s: %s\n",
-                  finding->certain     ? "certain"
-                  : finding->ambiguous ? "ambiguous"
-                                       : "likely",
+    lg_str_printf(out, " — %s: %s\n", lg_finding_certainty(finding),
                   finding->headline ? finding->headline : "");
 }
 
@@ -52,24 +49,26 @@ static void print_rows(const lg_diagnose_result *result, lg_str *out) {
     lg_str_add(out, result->evidence.n_distinct_out > finding->n_values ? ", …\n" : "\n");
 }
 
-// The causes with their shares; those that are named first, then what is left above one in a
-// thousand.
+// The causes with their shares, when several are named; what cannot be excluded in one line.
 static void print_causes(const lg_finding *finding, lg_str *out) {
-    if (finding->n_hypotheses < 2) {
-        return;
-    }
-    for (int i = 0; i < finding->n_hypotheses; i++) {
+    for (int i = 0; finding->n_named > 1 && i < finding->n_named; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
-        if (i >= finding->n_named && h->probability < 0.001) {
-            break;
-        }
+        char percent[LG_PERCENT_BYTES];
         field(out, i ? "" : "causes");
-        lg_str_printf(out, "%5.1f %%  %s", 100 * h->probability, lg_cause_name(h->cause));
+        lg_str_printf(out, "%6s  %s", lg_percent_text(h->probability, percent),
+                      lg_cause_name(h->cause));
         if (h->with != LG_CAUSE_NONE) {
             lg_str_printf(out, " with %s", lg_cause_name(h->with));
         }
         lg_str_printf(out, ": %s\n", h->evidence ? h->evidence : "");
     }
+    lg_arena arena = {0};
+    const char *rest = lg_finding_not_excluded(finding, &arena);
+    if (rest) {
+        field(out, "not out");
+        lg_str_printf(out, "%s cannot be excluded\n", rest);
+    }
+    lg_arena_free(&arena);
 }
 
 static void print_advice(const lg_finding *finding, lg_str *out) {

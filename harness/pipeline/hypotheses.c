@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const lg_cause remap_causes[N_REMAPS] = {
-    LG_CAUSE_NONE, LG_CAUSE_ONE_BASED_LABELS, LG_CAUSE_OVER_SHIFTED_LABELS,
-    LG_CAUSE_WRONG_HEAD_WIDTH, LG_CAUSE_WRONG_HEAD_WIDTH};
+static const lg_cause remap_causes[N_REMAPS] = {LG_CAUSE_NONE, LG_CAUSE_ONE_BASED_LABELS,
+                                                LG_CAUSE_OVER_SHIFTED_LABELS,
+                                                LG_CAUSE_WRONG_HEAD_WIDTH};
 static const lg_cause stray_causes[N_STRAYS] = {
     LG_CAUSE_LABEL_EQUALS_WIDTH, LG_CAUSE_NEGATIVE_LABELS, LG_CAUSE_SENTINEL_MISMATCH,
     LG_CAUSE_CORRUPT_LABELS, LG_CAUSE_TARGET_DTYPE};
@@ -25,7 +25,7 @@ static bool is_redundant(remap map, unsigned strays) {
 // The causes that can come together: not two remaps, and no misreading of every label.
 static double pair_mass(void) {
     double mass = 0;
-    for (int map = 0; map <= REMAP_MORE_CLASSES; map++) {
+    for (int map = 0; map < N_REMAPS; map++) {
         for (int i = 0; i < N_STRAYS; i++) {
             for (int k = 0; map == REMAP_NONE && k < i; k++) {
                 mass += 2 * lg_prior_of_cause(stray_causes[i]) * lg_prior_of_cause(stray_causes[k]);
@@ -107,7 +107,7 @@ static void weigh(weighing *w, const structure *s) {
 // Where the classes of a too narrow head may end: above every label, or, where another fault can
 // take what lies above, below any of the first or last few values.
 static void weigh_cuts(weighing *w, structure s) {
-    bool more = s.map == REMAP_MORE_CLASSES || s.map == REMAP_MORE_CLASSES_EMPTY_0;
+    bool more = s.map == REMAP_MORE_CLASSES;
     s.cut = LG_MOST_CLASSES;
     weigh(w, &s);
     bool others = s.strays & (1u << STRAY_CORRUPT | 1u << STRAY_WIDE);
@@ -171,9 +171,6 @@ static void weigh_sentinels(weighing *w, structure s) {
 
 static void weigh_all(weighing *w) {
     for (int map = 0; map < N_REMAPS; map++) {
-        if (!lg_remap_is_possible(w, (remap)map)) {
-            continue;
-        }
         for (unsigned strays = 0; strays < 1u << N_STRAYS; strays++) {
             int n = __builtin_popcount(strays) + (map != REMAP_NONE);
             if (n >= 1 && n <= 2 && !is_redundant((remap)map, strays)) {
@@ -190,7 +187,7 @@ static void weigh_misread(weighing *w) {
     double dtype_prior = log_prior(LG_CAUSE_TARGET_DTYPE, LG_CAUSE_NONE);
     double width = (double)w->width;
     const lg_hidden_labels none = {0};
-    lg_clean_sums values = w->in_range[0];
+    lg_clean_sums values = w->in_range[1];
     for (int64_t i = 0; i < t->n_out; i++) {
         lg_clean_add(&values, fabs((double)t->out[i].value), t->out[i].count);
     }
@@ -210,7 +207,7 @@ static void weigh_misread(weighing *w) {
         add_weight(w, LG_CAUSE_TARGET_DTYPE, LG_CAUSE_NONE,
                    dtype_prior + log(LG_PRIOR_DTYPE_PAIRS) + pairs, 0, 0);
     }
-    lg_clean_sums sums = w->in_range[0];
+    lg_clean_sums sums = w->in_range[1];
     bool bytes = w->width > 128 && t->counts != NULL;
     for (int64_t k = 128; bytes && k < w->width; k++) {
         bytes = t->counts[k] == 0;

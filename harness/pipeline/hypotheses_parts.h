@@ -11,8 +11,7 @@ typedef enum remap {
     REMAP_NONE,
     REMAP_PLUS_ONE,
     REMAP_MINUS_ONE,
-    REMAP_MORE_CLASSES,         // wrong_head_width
-    REMAP_MORE_CLASSES_EMPTY_0, // the same, and class 0 never occurs
+    REMAP_MORE_CLASSES, // wrong_head_width
     N_REMAPS,
 } remap;
 
@@ -29,12 +28,20 @@ typedef enum stray {
 // Classes beyond this are no classes: no head is that wide.
 #define LG_MOST_CLASSES (INT64_C(1) << 26)
 
+// The labels of [0, C) as Zipf ranks: view v has the rank of label k at k - (v - 1).
+enum { N_VIEWS = 4 };
+
 typedef struct weighing {
     const lg_label_table *table;
     int64_t n; // live labels
     int64_t width;
-    lg_clean_sums in_range[3]; // the labels of [0, C) as they are, minus one, plus one
-    int n_out;                 // explanations collected
+    lg_clean_sums in_range[N_VIEWS];
+    int64_t largest_in_range; // -1: none
+    struct {
+        bool set;
+        double log_probability;
+    } known[2]; // the clean labels without a remap, by `empty`
+    int n_out;  // explanations collected
     lg_explanation *out;
     double log_weight[LG_MAX_EXPLANATIONS];
 } weighing;
@@ -52,10 +59,28 @@ typedef struct structure {
 // What the stray faults of a structure take.
 typedef struct stray_part {
     int64_t rows[N_STRAYS];
-    double log_values[N_STRAYS];
+    double log_values[N_STRAYS];   // drawn apart
+    double log_distinct[N_STRAYS]; // each value once
+    double log_few[N_STRAYS];      // sum of ln Γ(count - d)/Γ(1 - d), d the discount of the urn
+    double log_many[N_STRAYS];
+    int64_t n_distinct[N_STRAYS];
+    double fill_gain[N_STRAYS]; // ln of what is won when one value is not drawn each time
+    int64_t fill_count[N_STRAYS];
     int64_t first_value[N_STRAYS];
-    bool one_value[N_STRAYS];
 } stray_part;
+
+// The labels that are classes, in range and out of it.
+typedef struct clean_part {
+    remap map;
+    bool empty;    // class 0 has no rows at all
+    int64_t shift; // the label of the first class that has rows
+    lg_clean_sums inside;
+    lg_clean_sums outside; // those the remap puts out of range; ranks count from the first of them
+    lg_clean_sums all;     // with those that the remap puts out of range
+    int64_t mapped;        // how many these are
+    int64_t largest;       // largest label of a class; -1: none
+    lg_hidden_labels hidden;
+} clean_part;
 
 // One structure weighed: ln P(labels | structure), without the prior of its causes.
 typedef struct weighed {
@@ -66,14 +91,15 @@ typedef struct weighed {
 } weighed;
 
 double lg_log_add(double a, double b); // ln(e^a + e^b)
+double lg_log_choose(double n, double k);
 
 // Prepares the sums over the labels in range; n, width and table are set.
 void lg_weighing_begin(weighing *w);
-// Whether the labels allow the remap at all: what it leaves no room for does not occur.
-bool lg_remap_is_possible(const weighing *w, remap map);
 // ln Σ over spreads of P(spread) P(labels, hidden labels | spread, classes).
 double lg_log_clean(const lg_clean_sums *sums, const lg_hidden_labels *hidden, double classes);
+// The same, summed over what the classes of a data set are like as well (hypotheses_clean.c).
+double lg_log_clean_part(const weighing *w, const clean_part *part);
 // false: the structure cannot have made these labels, or a part of it has nothing to explain.
-bool lg_weigh_structure(const weighing *w, const structure *s, weighed *out);
+bool lg_weigh_structure(weighing *w, const structure *s, weighed *out);
 
 #endif

@@ -1,47 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 // The likelihood of one structure: a remap, a set of stray faults, and where values are split
-// between them.
+// between them. hypotheses_clean.c weighs the clean labels behind it.
 #include "pipeline/hypotheses_parts.h"
 #include "pipeline/priors.h"
 
 #include <math.h>
 #include <string.h>
 
-double lg_log_add(double a, double b) {
-    double high = a > b ? a : b;
-    double low = a > b ? b : a;
-    return high == -INFINITY ? high : high + log1p(exp(low - high));
-}
-
-static double log_choose(double n, double k) {
-    int sign;
-    return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
+// Zipf ranks of label k are k - shift; a shift that a label does not allow is never used.
+static double log_rank(int64_t label, int64_t shift) {
+    int64_t rank = label - shift;
+    return log((double)(rank > 0 ? rank : 0) + 1);
 }
 
 void lg_weighing_begin(weighing *w) {
     const lg_label_table *t = w->table;
     memset(w->in_range, 0, sizeof w->in_range);
+    memset(w->known, 0, sizeof w->known);
+    w->largest_in_range = -1;
     if (!t->counts) {
-        for (int i = 0; i < 3; i++) {
-            w->in_range[i].n = t->evidence.n_in_range;
-            w->in_range[i].uniform_only = true;
+        for (int view = 0; view < N_VIEWS; view++) {
+            w->in_range[view].n = t->evidence.n_in_range;
+            w->in_range[view].uniform_only = true;
         }
+        w->largest_in_range = t->evidence.n_in_range > 0 ? w->width - 1 : -1;
         return;
     }
-    lg_clean_sums *as_is = &w->in_range[0];
-    double minus = 0;
-    double plus = 0;
+    double ranks[N_VIEWS] = {0};
     for (int64_t k = 0; k < w->width; k++) {
         int64_t count = t->counts[k];
         if (count > 0) {
-            lg_clean_add(as_is, (double)k, count);
-            minus += (double)count * log((double)(k > 0 ? k : 1));
-            plus += (double)count * log((double)k + 2);
+            lg_clean_add(&w->in_range[0], (double)k, count);
+            for (int view = 0; view < N_VIEWS; view++) {
+                ranks[view] += (double)count * log_rank(k, view - 1);
+            }
+            w->largest_in_range = k;
         }
     }
-    w->in_range[1] = w->in_range[2] = *as_is;
-    w->in_range[1].log_rank = minus;
-    w->in_range[2].log_rank = plus;
+    double least = w->in_range[0].least_rank;
+    for (int view = N_VIEWS - 1; view >= 0; view--) {
+        w->in_range[view] = w->in_range[0];
+        w->in_range[view].log_rank = ranks[view];
+        w->in_range[view].least_rank = least - (view - 1);
+        w->in_range[view].largest_rank = (double)(w->largest_in_range - (view - 1));
+    }
 }
 
 static int64_t count_of_class(const weighing *w, int64_t k) {
@@ -51,31 +53,21 @@ static int64_t count_of_class(const weighing *w, int64_t k) {
 // --- the stray part -----------------------------------------------------------------------------
 
 // Whether a label of [0, C) can be there under the remap: a shift leaves one end empty.
-static bool can_be_label(const weighing *w, remap map, int64_t label) {
-    switch (map) {
-    case REMAP_PLUS_ONE:
-    case REMAP_MORE_CLASSES_EMPTY_0:
-        return label >= 1 && label < w->width;
-    case REMAP_MINUS_ONE:
-        return label >= 0 && label < w->width - 1;
-    case REMAP_NONE:
-    case REMAP_MORE_CLASSES:
-        return label >= 0 && label < w->width;
-    case N_REMAPS:
-        break;
-    }
-    return false;
+static bool can_be_label(const weighing *w, const clean_part *part, int64_t label) {
+    bool below_top = part->map != REMAP_MINUS_ONE || label < w->width - 1;
+    return label >= 0 && label >= part->shift && label < w->width && below_top;
 }
 
 // Nearly always one wrap too much, for all rows alike; any other high word is as good as another.
-static double log_wide_value(const weighing *w, remap map, int64_t value) {
-    if (value < INT64_C(1) << 32 || !can_be_label(w, map, value & INT64_C(0xffffffff))) {
+static double log_wide_value(const weighing *w, const clean_part *part, int64_t value) {
+    if (value < INT64_C(1) << 32 || !can_be_label(w, part, value & INT64_C(0xffffffff))) {
         return -INFINITY;
     }
     return value >> 32 == 1 ? 0 : log(0.1 * 0x1p-31);
 }
 
-static double log_stray_value(const weighing *w, const structure *how, stray s, int64_t value) {
+static double log_stray_value(const weighing *w, const structure *how, const clean_part *clean,
+                              stray s, int64_t value) {
     switch (s) {
     case STRAY_WIDTH:
         return value == w->width ? 0 : -INFINITY;
@@ -89,24 +81,29 @@ static double log_stray_value(const weighing *w, const structure *how, stray s, 
     case STRAY_CORRUPT:
         return log(lg_prior_of_corrupt(value, w->width));
     case STRAY_WIDE:
-        return log_wide_value(w, how->map, value);
+        return log_wide_value(w, clean, value);
     case N_STRAYS:
         break;
     }
     return -INFINITY;
 }
 
+static double log_repeats(int64_t count, double discount) {
+    int sign;
+    return lgamma_r((double)count - discount, &sign) - lgamma_r(1 - discount, &sign);
+}
+
 // Gives an out-of-range value to the stray fault of the set that explains it best; a sentinel and C
 // itself go to the fault that is made of them. false: none explains it.
 static bool assign(const weighing *w, const structure *how, lg_value_count out, stray_part *part,
-                   lg_clean_sums *sums) {
+                   clean_part *clean) {
     int best = -1;
     double best_value = -INFINITY;
     for (int s = 0; s < N_STRAYS; s++) {
         if (!(how->strays & 1u << s)) {
             continue;
         }
-        double value = log_stray_value(w, how, (stray)s, out.value);
+        double value = log_stray_value(w, how, clean, (stray)s, out.value);
         // Within its floor a negative value is the negative fault's: q alone forgets what picking
         // the rows of a second fault costs.
         bool claimed = best == STRAY_NEGATIVE && s == STRAY_CORRUPT;
@@ -118,16 +115,50 @@ static bool assign(const weighing *w, const structure *how, lg_value_count out, 
     if (best < 0) {
         return false;
     }
-    part->one_value[best] = part->rows[best] == 0;
     part->first_value[best] = part->rows[best] == 0 ? out.value : part->first_value[best];
     part->rows[best] += out.count;
     if (best == STRAY_WIDE) {
         // Below the high word the row still has the class it always had.
         int64_t k = out.value & INT64_C(0xffffffff);
-        lg_clean_add_more(sums, (double)k, count_of_class(w, k), out.count);
+        lg_clean_add_more(&clean->inside, (double)(k - clean->shift), count_of_class(w, k),
+                          out.count);
+        clean->largest = k > clean->largest ? k : clean->largest;
     }
     part->log_values[best] += best_value * (double)out.count;
+    part->log_distinct[best] += best_value;
+    part->log_few[best] += log_repeats(out.count, LG_URN_DISCOUNT_FEW);
+    part->log_many[best] += log_repeats(out.count, LG_URN_DISCOUNT_MANY);
+    part->n_distinct[best]++;
+    double gain = -best_value * (double)(out.count - 1);
+    if (gain > part->fill_gain[best]) {
+        part->fill_gain[best] = gain;
+        part->fill_count[best] = out.count;
+    }
     return true;
+}
+
+// ln P(which draws of an urn repeat which): k distinct values among m.
+static double log_urn(double k, double m, double discount, double repeats) {
+    int sign;
+    double strength = LG_URN_STRENGTH;
+    return (k - 1) * log(discount) + lgamma_r(strength / discount + k, &sign) -
+           lgamma_r(strength / discount + 1, &sign) + repeats + lgamma_r(strength + 1, &sign) -
+           lgamma_r(strength + m, &sign);
+}
+
+// ln P(values of a stray fault): drawn apart, from an urn that repeats them, or apart from one
+// value that takes any share.
+static double log_drawn_values(const stray_part *part, stray s) {
+    double k = (double)part->n_distinct[s];
+    double m = (double)part->rows[s];
+    double c = (double)part->fill_count[s];
+    double urn = lg_log_add(log_urn(k, m, LG_URN_DISCOUNT_FEW, part->log_few[s]),
+                            log_urn(k, m, LG_URN_DISCOUNT_MANY, part->log_many[s]));
+    double fill = part->log_values[s] + part->fill_gain[s] - log(m + 1) - lg_log_choose(m, c);
+    double apart = log(1 - LG_PRIOR_URN - LG_PRIOR_FILL) + part->log_values[s];
+    double together = lg_log_add(log(LG_PRIOR_URN / 2) + part->log_distinct[s] + urn,
+                                 c > 1 ? log(LG_PRIOR_FILL) + fill : -INFINITY);
+    return lg_log_add(apart, together);
 }
 
 // ln P(these rows, these values) of one stray fault that picks its rows among `among`.
@@ -139,67 +170,17 @@ static double log_stray(const weighing *w, stray s, const stray_part *part, int6
         count = lg_prior_of_sentinel_rows(m, among);
         values = log(lg_prior_of_sentinel(part->first_value[s], w->width));
     } else if (s == STRAY_NEGATIVE) {
-        double each = log(1 - LG_PRIOR_ONE_NEGATIVE) + values;
-        double one = log(LG_PRIOR_ONE_NEGATIVE) + log(lg_prior_of_negative(part->first_value[s]));
-        values = part->one_value[s] ? lg_log_add(each, one) : each;
+        values = log(1 - LG_PRIOR_ONE_NEGATIVE) + log_drawn_values(part, s);
+        if (part->n_distinct[s] == 1) {
+            values = lg_log_add(values, log(LG_PRIOR_ONE_NEGATIVE) +
+                                            log(lg_prior_of_negative(part->first_value[s])));
+        }
+    } else if (s == STRAY_CORRUPT) {
+        values = log_drawn_values(part, s);
     } else if (s == STRAY_WIDE) {
         values += log(LG_PRIOR_DTYPE_WIDE);
     }
-    return log(count) - log_choose((double)among, (double)m) + values;
-}
-
-// --- the clean part -----------------------------------------------------------------------------
-
-// ln Σ over spreads of P(spread) P(labels | spread, classes).
-double lg_log_clean(const lg_clean_sums *sums, const lg_hidden_labels *hidden, double classes) {
-    double total = -INFINITY;
-    for (int f = 0; f < LG_N_SPREADS; f++) {
-        lg_spread spread = (lg_spread)f;
-        total = lg_log_add(total, log(lg_prior_of_spread(spread)) +
-                                      lg_clean_log_probability(sums, spread, classes) +
-                                      lg_hidden_log_probability(sums, hidden, spread, classes));
-    }
-    return total;
-}
-
-// A class that is ignored has no live label: it is not there to be missing. The labels of K classes
-// run from `lowest`.
-static int64_t ignored_classes(const weighing *w, int64_t lowest, int64_t classes) {
-    int64_t ignored = w->table->evidence.ignore_index;
-    return ignored >= lowest && ignored < lowest + classes;
-}
-
-// The data set has K classes for some K above every label: summed over K in bins that widen, each
-// weighed at its lower middle. `empty` classes (an empty class 0) have no labels.
-static double log_clean_over_k(const weighing *w, const lg_clean_sums *sums,
-                               const lg_hidden_labels *hidden, int64_t least, int64_t empty) {
-    int64_t declared = w->table->evidence.classes;
-    int64_t ignored = w->table->evidence.ignore_index;
-    if (declared > w->width && declared >= least) {
-        int64_t live = declared - empty - ignored_classes(w, empty, declared - empty);
-        return log(1 - LG_PRIOR_DECLARED_COPIES_HEAD) + lg_log_clean(sums, hidden, (double)live);
-    }
-    double scale = declared == w->width ? log(LG_PRIOR_DECLARED_COPIES_HEAD) : 0;
-    if (declared > w->width) {
-        scale = log(LG_PRIOR_DECLARED_WRONG);
-    }
-    double total = -INFINITY;
-    double from = (double)(least - w->width);
-    for (int bin = 0; bin < 200; bin++) {
-        double to = bin < 8 ? from + 1 : ceil(from * 1.2 + 1);
-        double middle = to - from <= 1 ? from : sqrt(from * to);
-        double classes = (double)w->width + middle;
-        bool ignores_one = ignored >= empty && (double)ignored < classes;
-        double part = log(lg_prior_of_missing_classes(from, to)) +
-                      lg_log_clean(sums, hidden, classes - (double)(empty + ignores_one));
-        total = lg_log_add(total, part);
-        // No head is wider than LG_MOST_CLASSES; what lies beyond is a tail of a tail.
-        if (part < total - 40 || to > 16.0 * (double)LG_MOST_CLASSES) {
-            break;
-        }
-        from = to;
-    }
-    return scale + total;
+    return log(count) - lg_log_choose((double)among, (double)m) + values;
 }
 
 // --- one structure: a remap, a set of strays, a sentinel -----------------------------------------
@@ -214,7 +195,6 @@ static bool is_mapped(const weighing *w, const structure *s, int64_t value) {
     case REMAP_MINUS_ONE:
         return value == -1;
     case REMAP_MORE_CLASSES:
-    case REMAP_MORE_CLASSES_EMPTY_0:
         return value >= w->width && value < s->cut;
     case REMAP_NONE:
     case N_REMAPS:
@@ -224,101 +204,126 @@ static bool is_mapped(const weighing *w, const structure *s, int64_t value) {
 }
 
 // What the remap leaves for a class that the labels do show; the shift puts it out of the way.
-bool lg_remap_is_possible(const weighing *w, remap map) {
+static bool is_possible(const weighing *w, remap map, bool empty) {
     bool no_zero = w->table->evidence.n_zero == 0;
     switch (map) {
     case REMAP_PLUS_ONE:
-    case REMAP_MORE_CLASSES_EMPTY_0:
-        return no_zero;
+        return no_zero && (!empty || (w->table->counts && count_of_class(w, 1) == 0));
     case REMAP_MINUS_ONE:
-        return w->width > 0 && count_of_class(w, w->width - 1) == 0 &&
+        return !empty && count_of_class(w, w->width - 1) == 0 &&
                w->table->evidence.max != w->width - 1;
     case REMAP_NONE:
     case REMAP_MORE_CLASSES:
+        return !empty || (no_zero && w->width > 1);
     case N_REMAPS:
         break;
     }
-    return true;
-}
-
-static double rank_of(remap map, int64_t value) {
-    bool down = map == REMAP_PLUS_ONE || map == REMAP_MORE_CLASSES_EMPTY_0;
-    return (double)(value + (map == REMAP_MINUS_ONE) - down);
-}
-
-static double log_mapped(const weighing *w, const structure *s, const lg_clean_sums *sums,
-                         const lg_hidden_labels *hidden, int64_t largest) {
-    switch (s->map) {
-    case REMAP_MORE_CLASSES:
-        return log(1 - LG_PRIOR_EMPTY_CLASS_0) + log_clean_over_k(w, sums, hidden, largest + 1, 0);
-    case REMAP_MORE_CLASSES_EMPTY_0:
-        return log(LG_PRIOR_EMPTY_CLASS_0) + log_clean_over_k(w, sums, hidden, largest + 1, 1);
-    case REMAP_NONE:
-    case REMAP_PLUS_ONE:
-    case REMAP_MINUS_ONE:
-    case N_REMAPS:
-        break;
-    }
-    bool declared_more = w->table->evidence.classes > w->width;
-    int64_t lowest = s->map == REMAP_PLUS_ONE ? 1 : s->map == REMAP_MINUS_ONE ? -1 : 0;
-    double classes = (double)(w->width - ignored_classes(w, lowest, w->width));
-    return lg_log_clean(sums, hidden, classes) + (declared_more ? log(LG_PRIOR_DECLARED_WRONG) : 0);
+    return false;
 }
 
 // What is known of the overwritten labels when a remap puts some labels out of range: these were
 // not among them.
-static lg_hidden_labels hidden_labels(const weighing *w, remap map, int64_t n_stray,
+static lg_hidden_labels hidden_labels(const weighing *w, const clean_part *part, int64_t n_stray,
                                       int64_t n_wide) {
-    if (map == REMAP_NONE) {
+    if (part->map == REMAP_NONE) {
         return (lg_hidden_labels){0};
     }
-    int64_t lowest = map == REMAP_PLUS_ONE || map == REMAP_MORE_CLASSES_EMPTY_0 ? 1 : 0;
-    int64_t classes = w->width - (map != REMAP_MORE_CLASSES);
+    int64_t lowest = part->shift > 0 ? part->shift : 0;
+    int64_t classes = w->width - lowest - (part->map == REMAP_MINUS_ONE);
+    int64_t ignored = w->table->evidence.ignore_index;
+    classes -= ignored >= lowest && ignored < lowest + classes;
     return (lg_hidden_labels){.n = n_stray - n_wide,
-                              .classes = (double)(classes - ignored_classes(w, lowest, classes)),
+                              .classes = (double)classes,
                               .seen = (double)(w->table->evidence.n_in_range + n_wide),
-                              .first_rank = map == REMAP_MINUS_ONE ? 1 : 0};
+                              .first_rank = part->map == REMAP_MINUS_ONE ? 1 : 0};
 }
 
-bool lg_weigh_structure(const weighing *w, const structure *s, weighed *out) {
+// Parts the labels into clean ones, moved ones and overwritten ones. false: the structure cannot
+// have made them, or a part of it has nothing to explain.
+static bool part_labels(const weighing *w, const structure *s, clean_part *clean,
+                        stray_part *part) {
     const lg_label_table *t = w->table;
-    stray_part part = {0};
-    int view = s->map == REMAP_PLUS_ONE || s->map == REMAP_MORE_CLASSES_EMPTY_0 ? 1
-               : s->map == REMAP_MINUS_ONE                                      ? 2
-                                                                                : 0;
-    lg_clean_sums sums = w->in_range[view];
-    int64_t mapped = 0;
-    int64_t largest = -1;
+    clean->inside = w->in_range[clean->shift + 1];
+    clean->largest = w->largest_in_range;
     for (int64_t i = 0; i < t->n_out; i++) {
-        lg_value_count seen = t->out[i];
-        if (is_mapped(w, s, seen.value)) {
-            mapped += seen.count;
-            largest = seen.value;
-            lg_clean_add(&sums, rank_of(s->map, seen.value), seen.count);
-        } else if (!assign(w, s, seen, &part, &sums)) {
+        bool mapped = is_mapped(w, s, t->out[i].value);
+        clean->mapped += mapped ? t->out[i].count : 0;
+        if (!mapped && !assign(w, s, t->out[i], part, clean)) {
             return false;
         }
     }
-    if (s->map != REMAP_NONE && mapped == 0) {
+    clean->all = clean->inside;
+    for (int64_t i = 0; i < t->n_out && clean->mapped > 0; i++) {
+        int64_t value = t->out[i].value;
+        if (is_mapped(w, s, value)) {
+            int64_t first = s->map == REMAP_MINUS_ONE ? -1 : w->width;
+            lg_clean_add(&clean->all, (double)(value - clean->shift), t->out[i].count);
+            lg_clean_add(&clean->outside, (double)(value - first), t->out[i].count);
+            clean->largest = value > clean->largest ? value : clean->largest;
+        }
+    }
+    bool idle = s->map != REMAP_NONE && clean->mapped == 0;
+    for (int i = 0; i < N_STRAYS; i++) {
+        // The structure without this fault says the same with less.
+        idle = idle || ((s->strays & 1u << i) && part->rows[i] == 0);
+    }
+    return !idle;
+}
+
+// The clean labels when no remap moves any are the same under every stray fault that leaves nothing
+// of the overwritten ones.
+static double log_clean_labels(weighing *w, const clean_part *clean, bool wide) {
+    bool same = clean->map == REMAP_NONE && !wide;
+    if (same && w->known[clean->empty].set) {
+        return w->known[clean->empty].log_probability;
+    }
+    double value = lg_log_clean_part(w, clean);
+    if (same) {
+        w->known[clean->empty].set = true;
+        w->known[clean->empty].log_probability = value;
+    }
+    return value;
+}
+
+static bool weigh_with(weighing *w, const structure *s, bool empty, weighed *out) {
+    static const int64_t shifts[N_REMAPS] = {
+        [REMAP_PLUS_ONE] = 1, [REMAP_MINUS_ONE] = -1, [REMAP_NONE] = 0, [REMAP_MORE_CLASSES] = 0};
+    stray_part part = {0};
+    clean_part clean = {.map = s->map, .empty = empty, .shift = shifts[s->map] + empty};
+    if (!is_possible(w, s->map, empty) || !part_labels(w, s, &clean, &part)) {
         return false;
     }
     int64_t n_stray = 0;
     for (int i = 0; i < N_STRAYS; i++) {
-        if ((s->strays & 1u << i) && part.rows[i] == 0) {
-            return false; // The structure without this fault says the same with less.
-        }
         n_stray += part.rows[i];
     }
-    lg_hidden_labels hidden = hidden_labels(w, s->map, n_stray, part.rows[STRAY_WIDE]);
-    double total = log_mapped(w, s, &sums, &hidden, largest);
+    clean.hidden = hidden_labels(w, &clean, n_stray, part.rows[STRAY_WIDE]);
+    double total = log_clean_labels(w, &clean, part.rows[STRAY_WIDE] > 0);
     // A stray fault picks its rows among those that are still in range.
-    int64_t among = w->n - mapped;
+    int64_t among = w->n - clean.mapped;
     for (int i = 0; i < N_STRAYS; i++) {
         if (s->strays & 1u << i) {
             total += log_stray(w, (stray)i, &part, among);
             among -= part.rows[i];
         }
     }
-    *out = (weighed){.log_likelihood = total, .part = part, .mapped = mapped, .largest = largest};
+    *out = (weighed){.log_likelihood = total,
+                     .part = part,
+                     .mapped = clean.mapped,
+                     .largest = clean.mapped > 0 ? clean.largest : -1};
     return true;
+}
+
+bool lg_weigh_structure(weighing *w, const structure *s, weighed *out) {
+    weighed with_first;
+    weighed without;
+    bool plain = weigh_with(w, s, false, &with_first);
+    bool empty = weigh_with(w, s, true, &without);
+    if (plain && empty) {
+        *out = with_first;
+        out->log_likelihood = lg_log_add(with_first.log_likelihood, without.log_likelihood);
+    } else if (plain || empty) {
+        *out = plain ? with_first : without;
+    }
+    return plain || empty;
 }

@@ -50,38 +50,23 @@ double lg_prior_of_cause(lg_cause cause) {
     return 0;
 }
 
+// One row a spread: its weight, and the α of the Dirichlet ones.
+static const struct {
+    double weight;
+    double alpha;
+} spreads[LG_N_SPREADS] = {
+    [LG_SPREAD_UNIFORM] = {0.3, 0},     [LG_SPREAD_ZIPF] = {0.26, 0},
+    [LG_SPREAD_FLAT] = {0.14, 1},       [LG_SPREAD_SKEWED] = {0.12, 0.3},
+    [LG_SPREAD_EXTREME] = {0.08, 0.05}, [LG_SPREAD_CLUSTERED] = {0.06, 0},
+    [LG_SPREAD_WINDOW] = {0.04, 0},
+};
+
 double lg_prior_of_spread(lg_spread spread) {
-    switch (spread) {
-    case LG_SPREAD_UNIFORM:
-        return 0.35;
-    case LG_SPREAD_ZIPF:
-        return 0.2;
-    case LG_SPREAD_FLAT:
-        return 0.2;
-    case LG_SPREAD_SKEWED:
-        return 0.15;
-    case LG_SPREAD_EXTREME:
-        return 0.1;
-    case LG_N_SPREADS:
-        break;
-    }
-    return 0;
+    return spreads[spread].weight;
 }
 
 double lg_spread_alpha(lg_spread spread) {
-    switch (spread) {
-    case LG_SPREAD_FLAT:
-        return 1;
-    case LG_SPREAD_SKEWED:
-        return 0.3;
-    case LG_SPREAD_EXTREME:
-        return 0.05;
-    case LG_SPREAD_UNIFORM:
-    case LG_SPREAD_ZIPF:
-    case LG_N_SPREADS:
-        break;
-    }
-    return 0;
+    return spreads[spread].alpha;
 }
 
 double lg_prior_of_missing_classes(double at_least, double below) {
@@ -110,10 +95,12 @@ double lg_prior_of_sentinel_rows(int64_t m, int64_t n) {
     return m < least || m > n ? 0 : 1 / (double)(n - least + 1);
 }
 
+// Of segmentation and text first, then the no-data values of rasters, tables and fixed-width types.
 const struct lg_sentinel_convention lg_sentinel_conventions[] = {
-    {-1, 0.3},    {255, 0.25},  {-100, 0.15},      {254, 0.03},   {250, 0.03}, {-2, 0.01},
-    {-255, 0.01}, {-999, 0.01}, {-9999, 0.01},     {65535, 0.02}, {999, 0.01}, {9999, 0.01},
-    {128, 0.01},  {100, 0.01},  {INT32_MAX, 0.01}, {-10, 0.01},
+    {-1, 0.3},     {255, 0.24},  {-100, 0.14},  {254, 0.03},        {250, 0.02},   {-2, 0.01},
+    {-255, 0.005}, {-999, 0.01}, {-9999, 0.01}, {65535, 0.01},      {999, 0.01},   {9999, 0.01},
+    {128, 0.005},  {100, 0.005}, {127, 0.005},  {-128, 0.005},      {32767, 0.01}, {-32768, 0.01},
+    {99, 0.005},   {-99, 0.01},  {1000, 0.005}, {INT32_MAX, 0.005}, {-10, 0.005},  {65536, 0.005},
 };
 const int lg_n_sentinel_conventions =
     sizeof lg_sentinel_conventions / sizeof *lg_sentinel_conventions;
@@ -121,7 +108,7 @@ const int lg_n_sentinel_conventions =
 // What is left of the weight goes to any other value: by 1/(a(a+1)) in its distance from 0, both
 // signs.
 static double other_sentinel(int64_t value) {
-    double left = 1 - LG_PRIOR_SENTINEL_IS_WIDTH;
+    double left = 1 - LG_PRIOR_SENTINEL_IS_WIDTH - LG_PRIOR_SENTINEL_ABOVE_WIDTH;
     for (int i = 0; i < lg_n_sentinel_conventions; i++) {
         left -= lg_sentinel_conventions[i].weight;
     }
@@ -133,6 +120,10 @@ double lg_prior_of_sentinel(int64_t value, int64_t head_width) {
     double p = other_sentinel(value);
     for (int i = 0; i < lg_n_sentinel_conventions; i++) {
         p += lg_sentinel_conventions[i].value == value ? lg_sentinel_conventions[i].weight : 0;
+    }
+    if (value > head_width) {
+        double above = (double)value - (double)head_width;
+        p += LG_PRIOR_SENTINEL_ABOVE_WIDTH / (above * (above + 1));
     }
     return p + (value == head_width ? LG_PRIOR_SENTINEL_IS_WIDTH : 0);
 }

@@ -31,11 +31,8 @@ static void print_headline(const lg_case_result *result, FILE *out, bool color) 
     for (int i = 0; n_named >= 2 && i < n_named; i++) {
         fprintf(out, "%s%s", i ? " or " : "", lg_cause_name(finding->hypotheses[i].cause));
     }
-    fprintf(out, " — %s%s%s\n",
-            finding->certain     ? "certain"
-            : finding->ambiguous ? "ambiguous"
-                                 : "likely",
-            finding->headline ? ": " : "", finding->headline ? finding->headline : "");
+    fprintf(out, " — %s%s%s\n", lg_finding_certainty(finding), finding->headline ? ": " : "",
+            finding->headline ? finding->headline : "");
 }
 
 static void print_case(const lg_case_result *result, FILE *out) {
@@ -191,9 +188,18 @@ static void print_advice(const lg_finding *finding, FILE *out) {
     for (int i = 0; n_named >= 2 && i < n_named; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
         field(out, "either");
-        fprintf(out, "%s (%.0f %%)%s%s\n", lg_cause_name(h->cause), 100 * h->probability,
-                h->evidence ? ": " : "", h->evidence ? h->evidence : "");
+        char percent[LG_PERCENT_BYTES];
+        fprintf(out, "%s (%s)%s%s\n", lg_cause_name(h->cause),
+                lg_percent_text(h->probability, percent), h->evidence ? ": " : "",
+                h->evidence ? h->evidence : "");
     }
+    lg_arena arena = {0};
+    const char *rest = lg_finding_not_excluded(finding, &arena);
+    if (rest) {
+        field(out, "not out");
+        fprintf(out, "%s cannot be excluded\n", rest);
+    }
+    lg_arena_free(&arena);
     if (n_named > 0 && finding->hypotheses[0].advice) {
         field(out, "try");
         fprintf(out, "%s\n", finding->hypotheses[0].advice);

@@ -189,10 +189,7 @@ static void add_what(json_t *line, const lg_case_result *result) {
 
 static void add_finding(json_t *line, const lg_case_result *result) {
     const lg_finding *finding = &result->finding;
-    const char *certainty = finding->cause == LG_CAUSE_NONE ? NULL
-                            : finding->certain              ? "certain"
-                            : finding->ambiguous            ? "ambiguous"
-                                                            : "likely";
+    const char *certainty = lg_finding_certainty(finding);
     json_object_set_new(line, "cause", json_string(lg_cause_name(finding->cause)));
     json_object_set_new(line, "certainty", text_json(certainty));
     json_object_set_new(line, "warning", json_boolean(finding->warning));

@@ -1,142 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches for measuring attribution, drawn from the beliefs of pipeline/priors.h: a cause (or two),
-// a spread of the classes, a size, a dtype, ignored rows. Draw i of a seed is always the same
-// batch.
+// Batches with label faults for measuring attribution: a cause (or two), a spread of the classes, a
+// size, a dtype, ignored rows. Draw i of a seed and world is always the same batch.
+//
+// Two worlds. `priors` draws from the beliefs of pipeline/priors.h: what attribution states as 90 %
+// must then be right in 90 %. `other` shares the meaning of the faults with it and nothing else:
+// its frequencies, spreads, counts and values are others (attribution_world.h), so that it shows
+// what the statements are worth where the beliefs are off.
 #ifndef LG_BENCH_ATTRIBUTION_DRAW_H
 #define LG_BENCH_ATTRIBUTION_DRAW_H
 
-#include "model/rng.h"
+#include "attribution_world.h"
 #include "pipeline/generate.h"
-#include "pipeline/generate_labels.h"
-#include "pipeline/priors.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { DRAW_MAX_ROWS = 10000, DRAW_MAX_CLASSES = 50000 };
-
-typedef struct draw {
-    uint64_t seed;
-    uint64_t stream; // one a batch
-    uint64_t at;     // next index of it
-    lg_scenario scenario;
-    lg_spread spread;
-    int64_t n_live;
-    int64_t labels[DRAW_MAX_ROWS];
-    int64_t values[DRAW_MAX_ROWS];
-    int64_t more_values[DRAW_MAX_ROWS];
-    lg_batch batch;
-} draw;
-
-static inline double draw_uniform(draw *d) {
-    return lg_rng_uniform(d->seed, d->stream, d->at++);
-}
-
-static inline int64_t draw_below(draw *d, int64_t n) {
-    return (int64_t)lg_rng_below(d->seed, d->stream, d->at++, (uint64_t)n);
-}
-
-// Log-uniform over 1..most.
-static inline int64_t draw_size(draw *d, int64_t most) {
-    int64_t n = (int64_t)exp(draw_uniform(d) * log((double)most + 1));
-    return n < 1 ? 1 : n > most ? most : n;
-}
-
-static inline lg_cause draw_cause(draw *d) {
-    double u = draw_uniform(d);
-    for (int cause = LG_CAUSE_NONE + 1; cause < LG_N_CAUSES; cause++) {
-        u -= lg_prior_of_cause((lg_cause)cause);
-        if (u < 0) {
-            return (lg_cause)cause;
-        }
-    }
-    return LG_CAUSE_WRONG_HEAD_WIDTH;
-}
-
-static inline lg_spread draw_spread(draw *d) {
-    double u = draw_uniform(d);
-    for (int f = 0; f < LG_N_SPREADS; f++) {
-        u -= lg_prior_of_spread((lg_spread)f);
-        if (u < 0) {
-            return (lg_spread)f;
-        }
-    }
-    return LG_SPREAD_UNIFORM;
-}
-
-// n labels of `classes` classes under the batch's spread; Dirichlet ones by the Pólya urn.
-static inline void draw_labels(draw *d, int64_t n, int64_t classes, int64_t *labels) {
-    if (d->spread == LG_SPREAD_ZIPF) {
-        lg_array_spec zipf = {.distribution = LG_DIST_ZIPF};
-        lg_labels_draw(&zipf, d->seed ^ d->stream << 20, classes, n, labels);
-        return;
-    }
-    double mass = lg_spread_alpha(d->spread) * (double)classes;
-    for (int64_t i = 0; i < n; i++) {
-        bool fresh = mass == 0 || draw_uniform(d) * (mass + (double)i) < mass;
-        labels[i] = fresh ? draw_below(d, classes) : labels[draw_below(d, i)];
-    }
-}
-
-static inline int64_t draw_stray_rows(draw *d, int64_t n) {
-    if (draw_uniform(d) >= LG_PRIOR_STRAY_HANDFUL) {
-        return 1 + draw_below(d, n);
-    }
-    return draw_size(d, n / 10 > 1 ? n / 10 : 1);
-}
-
-static inline int64_t draw_negative(draw *d) {
-    double u = draw_uniform(d);
-    double v = 1 - draw_uniform(d);
-    if (u < 0.5) {
-        return -1;
-    }
-    if (u < 0.85) {
-        double a = ceil(1 / v); // P(a) = 1/(a(a-1)) for a >= 2
-        return a < 2 ? -2 : a > 1e15 ? -2 : -(int64_t)a;
-    }
-    return -draw_size(d, INT64_C(1) << 31);
-}
-
-static inline int64_t draw_sentinel(draw *d, int64_t width) {
-    double u = draw_uniform(d);
-    u -= LG_PRIOR_SENTINEL_IS_WIDTH;
-    if (u < 0) {
-        return width;
-    }
-    for (int i = 0; i < lg_n_sentinel_conventions; i++) {
-        u -= lg_sentinel_conventions[i].weight;
-        if (u < 0) {
-            return lg_sentinel_conventions[i].value;
-        }
-    }
-    double a = floor(1 / (1 - draw_uniform(d)));
-    a = a > 1e15 ? 1 : a;
-    return draw_uniform(d) < 0.5 ? -(int64_t)a : (int64_t)a;
-}
-
-static inline int64_t draw_corrupt(draw *d, int64_t width) {
-    double u = draw_uniform(d);
-    uint64_t bits = lg_rng_u64(d->seed, d->stream, d->at++);
-    if (u < LG_PRIOR_CORRUPT_INT32_MIN) {
-        return INT32_MIN;
-    }
-    u -= LG_PRIOR_CORRUPT_INT32_MIN + LG_PRIOR_CORRUPT_INT64_MIN;
-    if (u < 0) {
-        return INT64_MIN;
-    }
-    u -= LG_PRIOR_CORRUPT_POINTER;
-    if (u < 0) {
-        return (INT64_C(1) << 44) + draw_below(d, (INT64_C(1) << 47) - (INT64_C(1) << 44));
-    }
-    u -= LG_PRIOR_CORRUPT_BLEND;
-    if (u < 0) {
-        return width < 253 ? width + 1 + draw_below(d, 254 - width) : INT32_MIN;
-    }
-    u -= LG_PRIOR_CORRUPT_BITS32;
-    return u < 0 ? (int64_t)(int32_t)bits : (int64_t)bits;
-}
 
 // Whether a value written by a fault would be a class, ignored, or none at all.
 static inline bool draw_is_usable(const draw *d, int64_t value, int64_t width) {
@@ -170,8 +47,7 @@ static inline bool draw_fault(draw *d, lg_cause cause, int64_t width, lg_fault_s
     }
     fault->values.items = values;
     if (cause == LG_CAUSE_SENTINEL_MISMATCH) {
-        int64_t least = lg_sentinel_min_rows(n);
-        fault->count = least + draw_below(d, n - least + 1);
+        fault->count = draw_sentinel_rows(d, n);
         fault->values.n = 1;
         values[0] = draw_sentinel(d, width);
         return draw_is_usable(d, values[0], width);
@@ -179,10 +55,29 @@ static inline bool draw_fault(draw *d, lg_cause cause, int64_t width, lg_fault_s
     fault->count = draw_stray_rows(d, n);
     if (cause == LG_CAUSE_NEGATIVE_LABELS || cause == LG_CAUSE_CORRUPT_LABELS) {
         bool negative = cause == LG_CAUSE_NEGATIVE_LABELS;
-        bool one = negative && draw_uniform(d) < LG_PRIOR_ONE_NEGATIVE;
+        bool one =
+            negative && draw_uniform(d) < (d->world == WORLD_OTHER ? 0.2 : LG_PRIOR_ONE_NEGATIVE);
         fault->values.n = one ? 1 : fault->count;
+        double how = one || d->world == WORLD_OTHER ? 1 : draw_uniform(d);
+        bool urn = how < LG_PRIOR_URN;
+        bool fill = !urn && how < LG_PRIOR_URN + LG_PRIOR_FILL;
+        int64_t filler = !fill ? 0 : negative ? draw_negative(d, width) : draw_corrupt(d, width);
+        double share = draw_uniform(d);
+        int64_t first[DRAW_MAX_URN];
+        int64_t n_new = 0;
+        double discount = draw_uniform(d) < 0.5 ? LG_URN_DISCOUNT_FEW : LG_URN_DISCOUNT_MANY;
         for (int64_t i = 0; i < fault->values.n; i++) {
-            values[i] = negative ? draw_negative(d) : draw_corrupt(d, width);
+            int64_t j = urn ? draw_urn(d, i, n_new, first, discount, LG_URN_STRENGTH) : -1;
+            if (j >= 0) {
+                values[i] = values[j];
+                continue;
+            }
+            if (urn) {
+                first[n_new++] = i;
+            }
+            values[i] = fill && draw_uniform(d) < share ? filler
+                        : negative                      ? draw_negative(d, width)
+                                                        : draw_corrupt(d, width);
             if (!draw_is_usable(d, values[i], width)) {
                 return false;
             }
@@ -234,14 +129,53 @@ static inline bool draw_pair_is_possible(lg_cause a, lg_cause b) {
 }
 
 static inline void draw_ignored(draw *d, int64_t n) {
-    double fraction = draw_uniform(d) < 0.3 ? 0.6 * draw_uniform(d) : 0;
+    bool other = d->world == WORLD_OTHER;
+    double fraction =
+        draw_uniform(d) < (other ? 0.6 : 0.3) ? (other ? 0.95 : 0.6) * draw_uniform(d) : 0;
     double u = draw_uniform(d);
     d->scenario.loss.ignore_index = u < 0.7 ? -100 : u < 0.85 ? 255 : -1;
+    for (int64_t i = 0; i < n; i++) {
+        d->ignored[i] = fraction > 0 && draw_uniform(d) < fraction;
+    }
+}
+
+// Labels of the rows that count, over what the data set has for classes; -1 stands for none.
+static inline void draw_clean_labels(draw *d, int64_t n, int64_t width, int64_t classes,
+                                     lg_cause first) {
+    bool more = first == LG_CAUSE_WRONG_HEAD_WIDTH;
+    bool empty = width + more > 1 && draw_uniform(d) < draw_share_empty(d);
+    int64_t unused = !more && classes - empty > 1 && draw_uniform(d) < draw_share_unused(d)
+                         ? draw_unused(d, classes - empty)
+                         : 0;
+    int64_t live = 0;
+    for (int64_t i = 0; i < n; i++) {
+        live += !d->ignored[i];
+    }
+    int64_t kept = classes - empty - unused;
+    draw_labels(d, live, kept, d->drawn);
+    // The classes that the fault puts out of range, and the others when these are rare.
+    int64_t begin = more ? width - empty : first == LG_CAUSE_ONE_BASED_LABELS ? kept - 1 : 0;
+    int64_t end = first == LG_CAUSE_OVER_SHIFTED_LABELS ? 1 : kept;
+    bool remap =
+        more || first == LG_CAUSE_ONE_BASED_LABELS || first == LG_CAUSE_OVER_SHIFTED_LABELS;
+    int64_t others = kept - (end - begin);
+    if (remap && others > 0 && live > 0 && draw_uniform(d) < draw_share_rare(d)) {
+        int64_t m = draw_stray_rows(d, live);
+        draw_labels(d, live, others, d->drawn);
+        d->spread = draw_spread(d); // the group's own
+        draw_labels(d, m, end - begin, d->values);
+        for (int64_t i = 0; i < live; i++) {
+            d->drawn[i] += first == LG_CAUSE_OVER_SHIFTED_LABELS;
+            // Selection sampling: exactly m of the rows, each as likely as any other.
+            if ((double)(live - i) * draw_uniform(d) < (double)m) {
+                d->drawn[i] = begin + d->values[--m];
+            }
+        }
+    }
+    int64_t at = 0;
     d->n_live = 0;
     for (int64_t i = 0; i < n; i++) {
-        if (fraction > 0 && draw_uniform(d) < fraction) {
-            d->labels[i] = d->scenario.loss.ignore_index;
-        }
+        d->labels[i] = d->ignored[i] ? d->scenario.loss.ignore_index : d->drawn[at++] + empty;
         d->n_live += d->labels[i] != d->scenario.loss.ignore_index;
     }
 }
@@ -300,7 +234,7 @@ static inline void draw_plan_faults(draw *d, double clean_share) {
     lg_cause first = draw_cause(d);
     d->scenario.faults[0].kind = first;
     d->scenario.n_faults = 1;
-    if (draw_uniform(d) >= LG_PRIOR_TWO_FAULTS) {
+    if (draw_uniform(d) >= (d->world == WORLD_OTHER ? 0.3 : LG_PRIOR_TWO_FAULTS)) {
         return;
     }
     lg_cause second = draw_cause(d);
@@ -316,9 +250,9 @@ static inline void draw_plan_faults(draw *d, double clean_share) {
 
 // Draws batch `index`; false: this draw makes no batch with its faults in it (a shift that pushes
 // no label over the edge, a value the dtype cannot hold), and is skipped. Free with lg_batch_free.
-static inline bool draw_batch(draw *d, uint64_t seed, int64_t index, double clean_share,
+static inline bool draw_batch(draw *d, world in, uint64_t seed, int64_t index, double clean_share,
                               lg_diags *diags) {
-    *d = (draw){.seed = seed, .stream = LG_STREAM_TEST + 1 + (uint64_t)index};
+    draw_begin(d, in, seed, index);
     int64_t n = draw_size(d, DRAW_MAX_ROWS);
     int64_t width = draw_size(d, DRAW_MAX_CLASSES);
     lg_scenario *s = &d->scenario;
@@ -328,18 +262,12 @@ static inline bool draw_batch(draw *d, uint64_t seed, int64_t index, double clea
     draw_plan_faults(d, clean_share);
     lg_cause first = s->n_faults > 0 ? s->faults[0].kind : LG_CAUSE_NONE;
     int64_t classes = width;
-    bool empty_first = false;
     if (first == LG_CAUSE_WRONG_HEAD_WIDTH) {
-        double missing = floor(1 / (1 - draw_uniform(d)));
-        classes = width + (missing < 1e6 ? (int64_t)missing : 1);
-        empty_first = draw_uniform(d) < LG_PRIOR_EMPTY_CLASS_0;
+        classes += draw_missing(d, width);
     }
     d->spread = draw_spread(d);
-    draw_labels(d, n, classes - empty_first, d->labels);
-    for (int64_t i = 0; i < n; i++) {
-        d->labels[i] += empty_first;
-    }
     draw_ignored(d, n);
+    draw_clean_labels(d, n, width, classes, first);
     bool possible = d->n_live > 0;
     possible = possible && (first != LG_CAUSE_ONE_BASED_LABELS || draw_has_label(d, n, width - 1));
     possible = possible && (first != LG_CAUSE_OVER_SHIFTED_LABELS || draw_has_label(d, n, 0));
