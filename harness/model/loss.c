@@ -168,6 +168,11 @@ bool lg_reference_compute(const lg_batch *batch, bool with_gradient, lg_referenc
     return ok;
 }
 
+bool lg_reference_keeps_gradient(const lg_batch *batch) {
+    enum { MOST = 1 << 17 }; // elements: a megabyte
+    return (batch->loss.direction & LG_BACKWARD) && lg_tensor_numel(&batch->input) <= MOST;
+}
+
 void lg_reference_free(lg_reference *reference) {
     if (reference->loss != reference->row_loss) {
         free(reference->loss);

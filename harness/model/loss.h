@@ -81,6 +81,9 @@ typedef struct lg_reference {
 // shape. Needs shapes that agree (pipeline/hostcheck.h accepts them first); false when memory is
 // out.
 bool lg_reference_compute(const lg_batch *batch, bool with_gradient, lg_reference *out);
+// Whether a comparison should have the gradient whole: the batch asks for one, and it is small.
+// gradient_view.h reads it in both cases.
+bool lg_reference_keeps_gradient(const lg_batch *batch);
 void lg_reference_free(lg_reference *reference);
 
 // The gradient of rows [begin, end) of the flattened N·S rows into `out`, (end-begin)·C values,

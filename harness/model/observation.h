@@ -74,7 +74,10 @@ typedef struct lg_output {
     const char *name; // "output", "total_weight", "grad_input"
     int dtype;        // lg_dtype
     int64_t n;
-    double *values;      // widened; NULL when the copy could not be made (context dead)
+    // As read back, widened: of a gradient NULL, which stays in its type; both are NULL when the
+    // copy could not be made (context dead). lg_output_get reads either.
+    double *values;
+    void *data;
     int64_t n_unwritten; // elements that still hold the poison
     int64_t first_unwritten;
     bool fence_broken;
@@ -91,12 +94,12 @@ typedef struct lg_observation {
     // The launch of a batch before this one that had ended the context, or NULL. Then nothing of
     // this batch ran, and what the calls returned says nothing of it.
     const char *earlier_launch;
-    int failed_launch_index;   // 0-based among the case's launches; -1: none
+    int failed_launch_index; // 0-based among the case's launches; -1: none
     int n_launches;
+    lg_launch *launches;     // n_launches of them
     const char *surfaced_at; // API call that returned the error first, or NULL
     int calls_later;         // how many launches or calls after the failing launch that was
     int64_t n_asserts;       // lines seen; `asserts` holds the first of them
-    lg_launch *launches;     // n_launches of them
     int64_t n_asserts_kept;
     lg_assert_line *asserts;
     int64_t n_records;
@@ -114,6 +117,8 @@ typedef struct lg_observation {
 } lg_observation;
 
 void lg_observation_free(lg_observation *observation);
+bool lg_output_exists(const lg_output *output); // false for NULL, and where there is no copy
+double lg_output_get(const lg_output *output, int64_t index);
 const lg_output *lg_observation_output(const lg_observation *observation, const char *name);
 
 #endif

@@ -23,8 +23,8 @@ static bool sum_row(const lg_suspicion *s, int64_t row, row_sums *out) {
     int64_t spatial = lg_batch_spatial(s->batch);
     lg_sum sum = {0};
     for (int64_t c = 0; c < width; c++) {
-        lg_sum_add(&sum,
-                   s->gradient->values[(row / spatial * width + c) * spatial + row % spatial]);
+        lg_sum_add(&sum, lg_output_get(s->gradient,
+                                       (row / spatial * width + c) * spatial + row % spatial));
     }
     bool weighted = lg_tensor_exists(&s->batch->weight);
     double scale = lg_row_upstream(s->batch, row);
@@ -70,7 +70,7 @@ static lg_cause suspect_padded_gradient(const lg_suspicion *s, const char **why)
 
 lg_cause lg_suspect_gradient_contract(const lg_suspicion *s, const char **why) {
     const lg_output *gradient = s->gradient;
-    if (!gradient || !gradient->values || gradient->n != lg_tensor_numel(&s->batch->input) ||
+    if (!lg_output_exists(gradient) || gradient->n != lg_tensor_numel(&s->batch->input) ||
         s->reference->n_invalid > 0) {
         return LG_CAUSE_NONE;
     }

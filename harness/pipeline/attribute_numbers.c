@@ -3,6 +3,8 @@
 // returned it, and where none would, what the options in use leave.
 #include "pipeline/attribute_kernel_parts.h"
 
+#include "model/gradient_view.h"
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -20,16 +22,39 @@ static bool loss_is_off(const lg_suspicion *s) {
     return false;
 }
 
-// Rows are right up to the first whose offsets do not fit 15 or 16 bits, and wrong from there on.
-static lg_cause suspect_overflow(const lg_suspicion *s, const lg_output *out, const double *want,
-                                 int64_t elements_a_row, const char **why) {
-    if (!out || !out->values || !want || !lg_overflows_narrow_offsets(s->batch)) {
-        return LG_CAUSE_NONE;
-    }
+static bool is_off(const lg_suspicion *s, double got, double want) {
+    return !lg_is_near(s, got, want);
+}
+
+static bool is_lost(const lg_suspicion *s, double got, double want) {
+    (void)s;
+    return isfinite(want) && !isfinite(got);
+}
+
+// The first element of the gradient that is so; -1: none.
+static int64_t first_of_gradient(const lg_suspicion *s,
+                                 bool (*is)(const lg_suspicion *, double, double)) {
     int64_t first = -1;
-    for (int64_t i = 0; i < out->n && first < 0; i++) {
-        first = lg_is_near(s, out->values[i], want[i]) ? first : i;
+    if (!lg_output_exists(s->gradient) || s->gradient->n != lg_tensor_numel(&s->batch->input)) {
+        return first;
     }
+    lg_gradient_view right = lg_gradient_open(s->batch, s->reference);
+    for (int64_t row = 0; row < right.n_rows; row++) {
+        for (int64_t c = 0; c < right.width; c++) {
+            int64_t i = lg_gradient_index(&right, row, c);
+            bool found = (first < 0 || i < first) &&
+                         is(s, lg_output_get(s->gradient, i), lg_gradient_at(&right, row, c));
+            first = found ? i : first;
+        }
+    }
+    lg_gradient_close(&right);
+    return first;
+}
+
+// Rows are right up to the first whose offsets do not fit 15 or 16 bits, and wrong from there on:
+// `first` is that element, -1 when there is none.
+static lg_cause suspect_overflow(const lg_suspicion *s, const lg_output *out, int64_t first,
+                                 int64_t elements_a_row, const char **why) {
     int64_t offset = first * elements_a_row;
     if (first >= 0 && offset + elements_a_row >= INT16_MAX) {
         *why = lg_arena_printf(s->arena,
@@ -43,16 +68,6 @@ static lg_cause suspect_overflow(const lg_suspicion *s, const lg_output *out, co
 
 static bool is_half(lg_dtype dtype) {
     return dtype == LG_FLOAT16 || dtype == LG_BFLOAT16;
-}
-
-// The first element that is NaN or infinite where the reference has a number; -1: none.
-static int64_t first_lost(const lg_output *out, const double *want) {
-    for (int64_t i = 0; out && out->values && want && i < out->n; i++) {
-        if (isfinite(want[i]) && !isfinite(out->values[i])) {
-            return i;
-        }
-    }
-    return -1;
 }
 
 static double rounded_to(lg_dtype dtype, double value) {
@@ -102,11 +117,14 @@ static lg_cause suspect_gradient(const lg_suspicion *s, const char **why) {
         *why = "the total weight is infinite in its type, and divides the gradient to 0";
         return LG_CAUSE_PRECISION;
     }
-    if (!s->gradient || !s->gradient->values) {
+    if (!lg_output_exists(s->gradient)) {
         return lg_suspect_normalisation(s,
                                         why); // of what was returned, only the count can be wrong
     }
-    lg_cause overflow = suspect_overflow(s, s->gradient, s->reference->grad_input, 1, why);
+    lg_cause overflow = LG_CAUSE_NONE;
+    if (lg_overflows_narrow_offsets(s->batch)) {
+        overflow = suspect_overflow(s, s->gradient, first_of_gradient(s, is_off), 1, why);
+    }
     if (overflow != LG_CAUSE_NONE) {
         return overflow;
     }
@@ -114,8 +132,8 @@ static lg_cause suspect_gradient(const lg_suspicion *s, const char **why) {
         *why = "the loss is right and the gradient of a strided view is not";
         return LG_CAUSE_STRIDES_IGNORED;
     }
-    int64_t lost = first_lost(s->gradient, s->reference->grad_input);
-    if (lost >= 0 && is_half(s->batch->input.dtype)) {
+    int64_t lost = is_half(s->batch->input.dtype) ? first_of_gradient(s, is_lost) : -1;
+    if (lost >= 0) {
         *why = lg_arena_printf(s->arena,
                                "element %" PRId64 " of the gradient is no number in %s: a small "
                                "constant or a large sum does not fit the type",
@@ -134,7 +152,14 @@ static lg_cause suspect_row_overflow(const lg_suspicion *s, const char **why) {
     if (s->reference->scalar) {
         return LG_CAUSE_NONE;
     }
-    return suspect_overflow(s, s->loss, s->reference->loss, lg_batch_head_width(s->batch), why);
+    if (!lg_overflows_narrow_offsets(s->batch)) {
+        return LG_CAUSE_NONE;
+    }
+    int64_t first = -1;
+    for (int64_t i = 0; i < s->loss->n && first < 0; i++) {
+        first = is_off(s, s->loss->values[i], s->reference->loss[i]) ? i : first;
+    }
+    return suspect_overflow(s, s->loss, first, lg_batch_head_width(s->batch), why);
 }
 
 // A NaN or infinity where a number is right, or a number where NaN is right, carries nothing of the
@@ -180,7 +205,7 @@ static lg_cause suspect_rest(const lg_suspicion *s, const char **why) {
 }
 
 lg_cause lg_suspect_numbers(const lg_suspicion *s, const char **why) {
-    if (!s->loss && s->gradient && s->gradient->values) {
+    if (!s->loss && lg_output_exists(s->gradient)) {
         return suspect_gradient(s, why);
     }
     if (!s->loss || !s->loss->values || s->loss->n != s->reference->n_loss) {

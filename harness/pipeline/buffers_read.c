@@ -53,16 +53,20 @@ static bool check_fences(lg_buffers *buffers, const lg_device_buffer *buffer, lg
     return true;
 }
 
+// A gradient is as large as the input and is kept in its type; what has an element a row is
+// widened.
 static void read_output(lg_buffers *buffers, const lg_device_buffer *buffer, bool poisoned,
-                        lg_output *output, lg_observation *out, lg_calls *calls) {
+                        bool widened, lg_output *output, lg_observation *out, lg_calls *calls) {
     size_t size = lg_dtype_bytes(buffer->dtype);
     int64_t per_chunk = (int64_t)(CHUNK_BYTES / size);
-    unsigned char *chunk = lg_xmalloc(CHUNK_BYTES);
-    double *values =
-        lg_arena_array(&out->arena, (size_t)(buffer->n ? buffer->n : 1), sizeof *values);
+    void *kept = lg_arena_alloc(&out->arena, (size_t)(buffer->n ? buffer->n : 1) *
+                                                 (widened ? sizeof(double) : size));
+    double *values = widened ? kept : NULL;
+    unsigned char *room = widened ? lg_xmalloc(CHUNK_BYTES) : NULL;
     bool ok = true;
     for (int64_t done = 0; ok && done < buffer->n; done += per_chunk) {
         int64_t n = buffer->n - done < per_chunk ? buffer->n - done : per_chunk;
+        unsigned char *chunk = widened ? room : (unsigned char *)kept + (size_t)done * size;
         ok = LG_CALL(calls, buffers->driver, cuMemcpyDtoH, chunk,
                      buffer->address + (size_t)done * size, (size_t)n * size);
         int64_t first = 0;
@@ -71,12 +75,13 @@ static void read_output(lg_buffers *buffers, const lg_device_buffer *buffer, boo
             output->first_unwritten = done + first;
         }
         output->n_unwritten += n_poison;
-        for (int64_t i = 0; ok && i < n; i++) {
+        for (int64_t i = 0; ok && widened && i < n; i++) {
             values[done + i] = lg_dtype_get_f64(buffer->dtype, chunk, i);
         }
     }
     output->values = ok ? values : NULL;
-    free(chunk);
+    output->data = ok && !widened ? kept : NULL;
+    free(room);
 }
 
 void lg_buffers_read(lg_buffers *buffers, const lg_kernel *kernel, bool context_dead,
@@ -103,9 +108,10 @@ void lg_buffers_read(lg_buffers *buffers, const lg_kernel *kernel, bool context_
                               .n = buffer->n,
                               .first_unwritten = -1};
         if (!context_dead) {
-            bool zeroed = outputs[i] == LG_ARG_GRAD_INPUT && kernel->zero_grad_input;
+            bool gradient = outputs[i] == LG_ARG_GRAD_INPUT;
+            bool zeroed = gradient && kernel->zero_grad_input;
             output->fence_broken = check_fences(buffers, buffer, out, calls);
-            read_output(buffers, buffer, !zeroed, output, out, calls);
+            read_output(buffers, buffer, !zeroed, !gradient, output, out, calls);
         }
     }
     for (int i = 0; !context_dead && i < buffers->n_scratch; i++) {

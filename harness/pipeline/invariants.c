@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/invariants.h"
 
+#include "model/gradient_view.h"
 #include "model/loss_row.h"
 #include "model/loss_sum.h"
 #include "pipeline/tolerance.h"
@@ -12,30 +13,31 @@ typedef struct checking {
     const lg_batch *batch;
     const lg_reference *reference;
     lg_arena *arena;
-    const double *gradient; // NULL: not observed
-    const double *row_loss; // NULL: not observed, or reduced
-    int64_t width, spatial;
+    const lg_output *gradient; // NULL: not observed
+    const lg_output *row_loss; // NULL: not observed, or reduced
+    lg_gradient_view *right;
+    int64_t width;
 } checking;
 
-static const double *values_of(const lg_observation *observation, const char *name, int64_t n) {
+static const lg_output *output_of(const lg_observation *observation, const char *name, int64_t n) {
     const lg_output *output = lg_observation_output(observation, name);
-    return output && output->n == n ? output->values : NULL;
+    return lg_output_exists(output) && output->n == n ? output : NULL;
 }
 
-// Element of the gradient, which is contiguous in the input's shape.
-static int64_t element(const checking *c, int64_t row, int64_t class_index) {
-    return (row / c->spatial * c->width + class_index) * c->spatial + row % c->spatial;
+static double gradient_of(const checking *c, int64_t row, int64_t class_index) {
+    return lg_output_get(c->gradient, lg_gradient_index(c->right, row, class_index));
 }
 
 static const char *check_ignored(const checking *c, int64_t row) {
-    if (c->row_loss && c->row_loss[row] != 0) {
+    double loss = c->row_loss ? lg_output_get(c->row_loss, row) : 0;
+    if (loss != 0) {
         return lg_arena_printf(c->arena,
                                "row %" PRId64 " is ignored and has the loss %.9g: an ignored row "
                                "contributes exactly nothing",
-                               row, c->row_loss[row]);
+                               row, loss);
     }
     for (int64_t k = 0; c->gradient && k < c->width; k++) {
-        double got = c->gradient[element(c, row, k)];
+        double got = gradient_of(c, row, k);
         if (got != 0) {
             return lg_arena_printf(c->arena,
                                    "row %" PRId64 " is ignored and the gradient of its class "
@@ -49,7 +51,7 @@ static const char *check_ignored(const checking *c, int64_t row) {
 
 static const char *check_one_element(const checking *c, int64_t row, int64_t label) {
     for (int64_t k = 0; k < c->width; k++) {
-        double got = c->gradient[element(c, row, k)];
+        double got = gradient_of(c, row, k);
         if (k != label && got != 0) {
             return lg_arena_printf(c->arena,
                                    "row %" PRId64 " has label %" PRId64
@@ -58,9 +60,9 @@ static const char *check_one_element(const checking *c, int64_t row, int64_t lab
                                    row, label, k, got);
         }
     }
-    int64_t i = element(c, row, label);
-    double want = c->reference->grad_input[i];
-    if (c->gradient[i] == 0 &&
+    int64_t i = lg_gradient_index(c->right, row, label);
+    double want = lg_gradient_at(c->right, row, label);
+    if (gradient_of(c, row, label) == 0 &&
         fabs(want) > lg_tolerance(c->batch, c->reference, LG_Q_GRADIENT, i, want)) {
         return lg_arena_printf(c->arena,
                                "row %" PRId64 " counts and the gradient of its label %" PRId64
@@ -86,7 +88,7 @@ static double coefficient(const checking *c, int64_t row, int64_t label) {
 static const char *check_row_sum(const checking *c, int64_t row, int64_t label) {
     lg_sum sum = {0};
     for (int64_t k = 0; k < c->width; k++) {
-        lg_sum_add(&sum, c->gradient[element(c, row, k)]);
+        lg_sum_add(&sum, gradient_of(c, row, k));
     }
     double got = lg_sum_value(&sum);
     double bound = lg_tolerance_row_sum(c->batch, c->reference, row);
@@ -108,8 +110,7 @@ static const char *check_row_sum(const checking *c, int64_t row, int64_t label) 
 
 static bool is_finite_row(const checking *c, int64_t row) {
     return c->reference->row_max && isfinite(c->reference->row_max[row]) &&
-           isfinite(c->reference->row_rest[row]) &&
-           isfinite(c->reference->grad_input[element(c, row, 0)]);
+           isfinite(c->reference->row_rest[row]) && isfinite(lg_gradient_at(c->right, row, 0));
 }
 
 static const char *check_row(const checking *c, int64_t row) {
@@ -135,24 +136,26 @@ static const char *check_row(const checking *c, int64_t row) {
 
 const char *lg_invariants_check(const lg_batch *batch, const lg_reference *reference,
                                 const lg_observation *observation, lg_arena *arena) {
+    lg_gradient_view right = lg_gradient_open(batch, reference);
     checking c = {.batch = batch,
                   .reference = reference,
                   .arena = arena,
-                  .width = lg_batch_head_width(batch),
-                  .spatial = lg_batch_spatial(batch)};
+                  .right = &right,
+                  .width = lg_batch_head_width(batch)};
     if (batch->loss.kind != LG_NLL_LOSS && batch->loss.kind != LG_CROSS_ENTROPY) {
         return NULL; // every element of a binary loss is a row of its own
     }
-    if (reference->grad_input) {
-        c.gradient = values_of(observation, "grad_input", lg_tensor_numel(&batch->input));
+    if (batch->loss.direction & LG_BACKWARD) {
+        c.gradient = output_of(observation, "grad_input", lg_tensor_numel(&batch->input));
     }
     if (batch->loss.reduction == LG_REDUCTION_NONE) {
-        c.row_loss = values_of(observation, "output", reference->n_rows);
+        c.row_loss = output_of(observation, "output", reference->n_rows);
     }
     const char *broken = NULL;
     bool any = c.gradient || (c.row_loss && reference->n_ignored > 0);
     for (int64_t row = 0; any && !broken && row < reference->n_rows; row++) {
         broken = check_row(&c, row);
     }
+    lg_gradient_close(&right);
     return broken;
 }

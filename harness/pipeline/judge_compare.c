@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/judge_compare.h"
 
+#include "model/gradient_view.h"
 #include "pipeline/tolerance.h"
 
 #include <math.h>
@@ -26,64 +27,69 @@ static void note(lg_deviation *deviation, const lg_output *output, int64_t index
     deviation->rows[deviation->n_rows++] = row;
 }
 
-// The row an element of an output belongs to, -1 for an output over all rows.
-static int64_t row_of(const lg_batch *batch, lg_quantity quantity, int64_t index) {
-    switch (quantity) {
-    case LG_Q_LOSS:
-    case LG_Q_TOTAL_WEIGHT:
-        return -1;
-    case LG_Q_ROW_LOSS:
-        return index;
-    case LG_Q_GRADIENT: {
-        int64_t spatial = lg_batch_spatial(batch);
-        int64_t per_sample = spatial * lg_batch_head_width(batch);
-        if (batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS ||
-            per_sample <= 0) {
-            return index;
+// `row`: that the element belongs to, -1 for an output over all rows.
+static void compare_element(const lg_batch *batch, const lg_reference *reference,
+                            lg_quantity quantity, const lg_output *output, int64_t i, int64_t row,
+                            double right, lg_comparison *out) {
+    double got = lg_output_get(output, i);
+    out->n_compared++;
+    if (isnan(right)) {
+        if (!isnan(got)) {
+            note(&out->made_up, output, i, row, got, right, 0, false);
         }
-        return index / per_sample * spatial + index % spatial;
+        return;
     }
+    if (isnan(got)) {
+        note(&out->lost, output, i, row, got, right, 0, false);
+        return;
     }
-    return -1;
+    double bound = isfinite(right) ? lg_tolerance(batch, reference, quantity, i, right) : 0;
+    double share = lg_compare(got, right, bound, (lg_dtype)output->dtype);
+    if (share <= 1) {
+        out->max_share = share > out->max_share || isnan(out->max_share) ? share : out->max_share;
+        return;
+    }
+    bool worse = !(share <= out->worst_off_share);
+    out->worst_off_share = worse ? share : out->worst_off_share;
+    note(&out->off, output, i, row, got, right, bound, worse);
 }
 
+static bool is_comparable(const lg_output *output, int64_t n_want, lg_comparison *out) {
+    if (!lg_output_exists(output)) {
+        out->missing = output->name;
+    } else if (output->n != n_want) {
+        out->wrong_length = output->name;
+    }
+    return lg_output_exists(output) && output->n == n_want;
+}
+
+// `want` NULL: every element should be NaN.
 static void compare_one(const lg_batch *batch, const lg_reference *reference, lg_quantity quantity,
                         const lg_output *output, const double *want, int64_t n_want,
                         lg_comparison *out) {
-    if (!output->values) {
-        out->missing = output->name;
-        return;
-    }
-    if (output->n != n_want) {
-        out->wrong_length = output->name;
+    if (!is_comparable(output, n_want, out)) {
         return;
     }
     for (int64_t i = 0; i < output->n; i++) {
-        double got = output->values[i];
-        double right = want ? want[i] : NAN;
-        int64_t row = row_of(batch, quantity, i);
-        out->n_compared++;
-        if (isnan(right)) {
-            if (!isnan(got)) {
-                note(&out->made_up, output, i, row, got, right, 0, false);
-            }
-            continue;
-        }
-        if (isnan(got)) {
-            note(&out->lost, output, i, row, got, right, 0, false);
-            continue;
-        }
-        double bound = isfinite(right) ? lg_tolerance(batch, reference, quantity, i, right) : 0;
-        double share = lg_compare(got, right, bound, (lg_dtype)output->dtype);
-        if (share <= 1) {
-            out->max_share =
-                share > out->max_share || isnan(out->max_share) ? share : out->max_share;
-            continue;
-        }
-        bool worse = !(share <= out->worst_off_share);
-        out->worst_off_share = worse ? share : out->worst_off_share;
-        note(&out->off, output, i, row, got, right, bound, worse);
+        compare_element(batch, reference, quantity, output, i, quantity == LG_Q_ROW_LOSS ? i : -1,
+                        want ? want[i] : NAN, out);
     }
+}
+
+static void compare_gradient(const lg_batch *batch, const lg_reference *reference,
+                             const lg_output *output, lg_comparison *out) {
+    if (!is_comparable(output, lg_tensor_numel(&batch->input), out)) {
+        return;
+    }
+    lg_gradient_view right = lg_gradient_open(batch, reference);
+    for (int64_t row = 0; row < right.n_rows; row++) {
+        for (int64_t c = 0; c < right.width; c++) {
+            compare_element(batch, reference, LG_Q_GRADIENT, output,
+                            lg_gradient_index(&right, row, c), row, lg_gradient_at(&right, row, c),
+                            out);
+        }
+    }
+    lg_gradient_close(&right);
 }
 
 static bool has_stage(const lg_kernel *kernel, lg_direction direction) {
@@ -131,12 +137,10 @@ void lg_compare_outputs(const lg_batch *batch, const lg_reference *reference,
         compare_named(batch, reference, observation, "total_weight", LG_Q_TOTAL_WEIGHT,
                       &reference->total_weight, 1, false, out);
     }
-    if (backward) {
-        if (reference->grad_input) {
-            compare_named(batch, reference, observation, "grad_input", LG_Q_GRADIENT,
-                          reference->grad_input, lg_tensor_numel(&batch->input), true, out);
-        } else {
-            out->missing = "grad_input";
-        }
+    const lg_output *gradient = backward ? lg_observation_output(observation, "grad_input") : NULL;
+    if (gradient) {
+        compare_gradient(batch, reference, gradient, out);
+    } else if (backward) {
+        out->missing = "grad_input";
     }
 }

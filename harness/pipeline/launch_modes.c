@@ -166,9 +166,10 @@ static const char *compare(const lg_observation *base, lg_observation *other, co
                 arena, "block size %s leaves %lld of %s unwritten, the default %lld", size,
                 (long long)b->n_unwritten, b->name, (long long)a->n_unwritten);
         }
-        for (int64_t k = 0; a->values && b->values && k < a->n; k++) {
-            double x = a->values[k];
-            double y = b->values[k];
+        bool both = lg_output_exists(a) && lg_output_exists(b);
+        for (int64_t k = 0; both && k < a->n; k++) {
+            double x = lg_output_get(a, k);
+            double y = lg_output_get(b, k);
             if (class_of(x) != class_of(y)) {
                 return lg_arena_printf(arena,
                                        "%s[%lld] is %s with block size %s, %s with the default",

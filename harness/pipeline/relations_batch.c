@@ -188,8 +188,8 @@ void lg_related_free(lg_related *related) {
 }
 
 static bool add_reference(lg_related_batch *part) {
-    bool backward = part->batch.loss.direction & LG_BACKWARD;
-    return lg_reference_compute(&part->batch, backward, &part->reference);
+    return lg_reference_compute(&part->batch, lg_reference_keeps_gradient(&part->batch),
+                                &part->reference);
 }
 
 // Takes the plan's rows over.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/relations_compare.h"
 
+#include "model/gradient_view.h"
 #include "pipeline/tolerance.h"
 
 #include <inttypes.h>
@@ -22,7 +23,7 @@ typedef struct term {
 
 static const lg_output *output_of(const lg_relation_side *side, const char *name) {
     const lg_output *output = lg_observation_output(side->seen, name);
-    return output && output->values ? output : NULL;
+    return lg_output_exists(output) ? output : NULL;
 }
 
 static double divisor(const lg_relation_side *side) {
@@ -32,7 +33,7 @@ static double divisor(const lg_relation_side *side) {
 
 static term read_term(const lg_relation_side *side, lg_quantity quantity, int64_t index,
                       const lg_output *output, double want, double scale) {
-    double got = output->values[index];
+    double got = lg_output_get(output, index);
     double bound =
         isfinite(want) ? lg_tolerance(side->batch, side->reference, quantity, index, want) : 0;
     bool overflowed =
@@ -121,49 +122,36 @@ static lg_relation_gap compare_rows(const comparing *c, const lg_relation_side *
     return (lg_relation_gap){0};
 }
 
-// Where a class of a row lies in a gradient; binary losses have one element a row.
-typedef struct layout {
-    int64_t width, spatial;
-} layout;
-
-static layout layout_of(const lg_batch *batch) {
-    bool binary = batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
-    return binary ? (layout){1, 1} : (layout){lg_batch_head_width(batch), lg_batch_spatial(batch)};
-}
-
-static int64_t element(layout at, int64_t row, int64_t class_index) {
-    return (row / at.spatial * at.width + class_index) * at.spatial + row % at.spatial;
-}
-
 static lg_relation_gap compare_gradients(const comparing *c, const lg_relation_side *side) {
     const lg_output *output = output_of(c->first, "grad_input");
     const lg_output *other = output_of(side, "grad_input");
-    const double *right = c->first->reference->grad_input;
-    const double *other_right = side->reference->grad_input;
     double scale = divisor(c->first);
     double other_scale = divisor(side);
-    if (!output || !other || !right || !other_right || scale == 0 || other_scale == 0 ||
+    if (!output || !other || scale == 0 || other_scale == 0 ||
         output->n != lg_tensor_numel(&c->first->batch->input) ||
         other->n != lg_tensor_numel(&side->batch->input)) {
         return (lg_relation_gap){0};
     }
-    layout at = layout_of(c->first->batch);
-    layout other_at = layout_of(side->batch);
-    for (int64_t row = 0; row < side->reference->n_rows; row++) {
+    lg_gradient_view right = lg_gradient_open(c->first->batch, c->first->reference);
+    lg_gradient_view other_right = lg_gradient_open(side->batch, side->reference);
+    lg_relation_gap gap = {0};
+    for (int64_t row = 0; row < side->reference->n_rows && !gap.reason; row++) {
         int64_t was = side->source ? side->source[row] : row;
-        for (int64_t k = 0; k < at.width; k++) {
-            int64_t i = element(at, was, k);
-            int64_t j = element(other_at, row, k);
-            term a = read_term(c->first, LG_Q_GRADIENT, i, output, right[i], scale);
-            term b = read_term(side, LG_Q_GRADIENT, j, other, other_right[j], other_scale);
+        for (int64_t k = 0; k < right.width && !gap.reason; k++) {
+            term a = read_term(c->first, LG_Q_GRADIENT, lg_gradient_index(&right, was, k), output,
+                               lg_gradient_at(&right, was, k), scale);
+            term b = read_term(side, LG_Q_GRADIENT, lg_gradient_index(&other_right, row, k), other,
+                               lg_gradient_at(&other_right, row, k), other_scale);
             if (!agree(a, b)) {
                 const char *what = lg_arena_printf(
                     c->arena, "the gradient of row %" PRId64 ", class %" PRId64, was, k);
-                return gap_of(c, what, scaled_text(c), a, b, false);
+                gap = gap_of(c, what, scaled_text(c), a, b, false);
             }
         }
     }
-    return (lg_relation_gap){0};
+    lg_gradient_close(&right);
+    lg_gradient_close(&other_right);
+    return gap;
 }
 
 lg_relation_gap lg_relation_compare(const lg_related *related, const lg_relation_side *first,

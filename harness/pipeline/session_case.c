@@ -49,8 +49,8 @@ void lg_point_prepare(const lg_scenario *scenario, lg_point_data *data, lg_diags
     if (data->refusal.cause != LG_CAUSE_NONE) {
         return;
     }
-    bool backward = data->batch.loss.direction & LG_BACKWARD;
-    data->has_reference = lg_reference_compute(&data->view, backward, &data->reference);
+    data->has_reference = lg_reference_compute(
+        &data->view, lg_reference_keeps_gradient(&data->view), &data->reference);
     bool other_labels = lg_tensor_exists(&data->batch.device_target);
     data->has_meant = other_labels && lg_reference_compute(&data->batch, false, &data->meant);
     if (!data->has_reference || data->has_meant != other_labels) {

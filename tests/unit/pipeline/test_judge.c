@@ -447,8 +447,38 @@ static void test_a_reference_that_is_nan_passes(void) {
     destroy(&s);
 }
 
+// As a run leaves it for a large batch: the gradient in its own type, the reference's not kept.
+static void test_a_gradient_in_its_type(void) {
+    scene s;
+    build(&s, ASSERT, MEAN, false);
+    lg_output *gradient = output_of(&s, "grad_input");
+    float *data = lg_arena_array(&s.seen.arena, ROWS * WIDTH, sizeof *data);
+    for (int i = 0; i < ROWS * WIDTH; i++) {
+        data[i] = (float)gradient->values[i];
+    }
+    gradient->values = NULL;
+    gradient->data = data;
+    free(s.reference.grad_input);
+    s.reference.grad_input = NULL;
+    lg_arena arena = {0};
+    lg_judgement got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    CU_ASSERT_EQUAL(got.verdict, LG_PASS);
+    data[(ROWS - 1) * WIDTH] += 0.5f;
+    got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    CU_ASSERT_EQUAL(got.verdict, LG_WRONG_RESULT);
+    data[(ROWS - 1) * WIDTH] = NAN;
+    got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    CU_ASSERT_NOT_EQUAL(got.verdict, LG_PASS);
+    gradient->data = NULL; // it could not be read
+    got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    CU_ASSERT_NOT_EQUAL(got.verdict, LG_PASS);
+    lg_arena_free(&arena);
+    destroy(&s);
+}
+
 int main(void) {
     const lg_test tests[] = {
+        {"a gradient in its type", test_a_gradient_in_its_type},
         {"each observation gets its verdict", test_each_observation_gets_its_verdict},
         {"the error share is reported", test_the_error_share_is_reported},
         {"a reference that is NaN passes", test_a_reference_that_is_nan_passes},
