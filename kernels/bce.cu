@@ -11,17 +11,33 @@
 // p outside [0, 1] (NaN too) has no logarithm and t outside [0, 1] has no meaning: both are guarded.
 //
 // The shapes. Every element is a row of its own: input, target, weight, pos_weight and output are flat
-// arrays of n elements; weight and pos_weight may be null. The halves compute in float.
+// arrays of n elements; weight and pos_weight may be null. The strided kernels read input and target as
+// N×S views, element n·S + s at n·sn + s·ss. The halves compute in float.
 //
 // The kernels.
 //   elementwise   one element a thread, reduction none
 //   reduce        grid-stride blocks write partial sums, the finish launch adds them
-// for bce and bce_with_logits, forward and backward.
+// for bce and bce_with_logits, forward and backward, each also strided.
 #include "lossgate_reduce.cuh"
 
-template <typename T> struct bce_arrays {
+// Where element i of the input and of the target is.
+struct in_order {
+    __device__ int64_t input(int64_t i) const { return i; }
+    __device__ int64_t target(int64_t i) const { return i; }
+};
+
+struct strided {
+    int64_t spatial;
+    int64_t sn, ss; // strides of the input, in elements
+    int64_t tn, ts; // strides of the target
+    __device__ int64_t input(int64_t i) const { return i / spatial * sn + i % spatial * ss; }
+    __device__ int64_t target(int64_t i) const { return i / spatial * tn + i % spatial * ts; }
+};
+
+template <typename T, typename Walk> struct bce_arrays {
     const T *input, *target, *weight, *pos_weight;
     int64_t n;
+    Walk walk;
 };
 
 __device__ inline int64_t value_bits(double x) { return __double_as_longlong(x); }
@@ -84,32 +100,32 @@ template <typename T> __device__ inline acc_t<T> at(const T *array, int64_t i) {
     return array ? widen(array[i]) : acc_t<T>(1);
 }
 
-template <policy P, typename Loss, typename T>
-__device__ acc_t<T> element_loss(const bce_arrays<T> &in, int64_t i, reporter to) {
+template <policy P, typename Loss, typename T, typename Walk>
+__device__ acc_t<T> element_loss(const bce_arrays<T, Walk> &in, int64_t i, reporter to) {
     using A = acc_t<T>;
-    const A x = widen(in.input[i]);
-    const A t = widen(in.target[i]);
+    const A x = widen(in.input[in.walk.input(i)]);
+    const A t = widen(in.target[in.walk.target(i)]);
     if (!Loss::template check<P>(x, t, i, to)) {
         return quiet_nan<A>();
     }
     return at(in.weight, i) * Loss::loss(x, t, at(in.pos_weight, i));
 }
 
-template <policy P, typename Loss, typename T>
-__device__ void forward_elementwise(T *output, const bce_arrays<T> &in, reporter to) {
+template <policy P, typename Loss, typename T, typename Walk>
+__device__ void forward_elementwise(T *output, const bce_arrays<T, Walk> &in, reporter to) {
     const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i < in.n) {
-        output[i] = narrow<T>(element_loss<P, Loss, T>(in, i, to));
+        output[i] = narrow<T>(element_loss<P, Loss>(in, i, to));
     }
 }
 
-template <policy P, typename Loss, typename T>
-__device__ void forward_partial(acc_t<T> *partial, const bce_arrays<T> &in, reporter to) {
+template <policy P, typename Loss, typename T, typename Walk>
+__device__ void forward_partial(acc_t<T> *partial, const bce_arrays<T, Walk> &in, reporter to) {
     row_term<acc_t<T>> sum = {0, 0};
     const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
     for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < in.n;
          i += step) {
-        sum.loss += element_loss<P, Loss, T>(in, i, to);
+        sum.loss += element_loss<P, Loss>(in, i, to);
     }
     sum = block_sum(sum);
     if (threadIdx.x == 0) {
@@ -135,16 +151,16 @@ __device__ void forward_finish(T *output, const acc_t<T> *partial, bool mean, in
     }
 }
 
-template <policy P, typename Loss, typename T>
-__device__ void backward(T *grad_input, const T *grad_output, const bce_arrays<T> &in,
+template <policy P, typename Loss, typename T, typename Walk>
+__device__ void backward(T *grad_input, const T *grad_output, const bce_arrays<T, Walk> &in,
                          int reduction, reporter to) {
     using A = acc_t<T>;
     const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i >= in.n) {
         return;
     }
-    const A x = widen(in.input[i]);
-    const A t = widen(in.target[i]);
+    const A x = widen(in.input[in.walk.input(i)]);
+    const A t = widen(in.target[in.walk.target(i)]);
     A d = quiet_nan<A>();
     if (Loss::template check<P>(x, t, i, to)) {
         const A g = widen(grad_output[reduction == 0 ? i : 0]);
@@ -156,31 +172,37 @@ __device__ void backward(T *grad_input, const T *grad_output, const bce_arrays<T
 
 // The entries. bce has no positive weight: it passes null.
 #define BCE_PARAMS(T) const T *input, const T *target, const T *weight, int64_t n
-#define BCE_ARRAYS(T) bce_arrays<T>{input, target, weight, nullptr, n}
-#define LOGIT_PARAMS(T)                                                                             \
+#define BCE_ARRAYS(T) bce_arrays<T, in_order>{input, target, weight, nullptr, n, {}}
+#define BCE_VIEWS(T) bce_arrays<T, strided>{input, target, weight, nullptr, n, STRIDED_WALK}
+#define LOGIT_PARAMS(T)                                                                            \
     const T *input, const T *target, const T *weight, const T *pos_weight, int64_t n
-#define LOGIT_ARRAYS(T) bce_arrays<T>{input, target, weight, pos_weight, n}
+#define LOGIT_ARRAYS(T) bce_arrays<T, in_order>{input, target, weight, pos_weight, n, {}}
+#define LOGIT_VIEWS(T) bce_arrays<T, strided>{input, target, weight, pos_weight, n, STRIDED_WALK}
+#define STRIDED_WALK {spatial, sn, ss, tn, ts}
+#define NO_STRIDES
+#define STRIDES , int64_t spatial, int64_t sn, int64_t ss, int64_t tn, int64_t ts
 #define RECORD_PARAMS lossgate_record_ring *ring, uint32_t launch
 #define RECORD reporter{ring, launch}
 
-#define BCE_ENTRIES(name, Loss, PARAMS, ARRAYS, p, P, d, T)                                        \
-    extern "C" __global__ void name##_forward_elementwise_##p##_##d(T *output, PARAMS(T),          \
-                                                                    RECORD_PARAMS) {               \
-        forward_elementwise<P, Loss<acc_t<T>>, T>(output, ARRAYS(T), RECORD);                      \
+#define BCE_ENTRIES(name, shape, Loss, PARAMS, WALK, ARRAYS, p, P, d, T)                           \
+    extern "C" __global__ void name##_forward_##shape##elementwise_##p##_##d(                      \
+        T *output, PARAMS(T) WALK, RECORD_PARAMS) {                                                \
+        forward_elementwise<P, Loss<acc_t<T>>>(output, ARRAYS(T), RECORD);                         \
     }                                                                                              \
-    extern "C" __global__ void name##_forward_partial_##p##_##d(acc_t<T> *partial, PARAMS(T),      \
-                                                                RECORD_PARAMS) {                   \
-        forward_partial<P, Loss<acc_t<T>>, T>(partial, ARRAYS(T), RECORD);                         \
+    extern "C" __global__ void name##_forward_##shape##partial_##p##_##d(                          \
+        acc_t<T> *partial, PARAMS(T) WALK, RECORD_PARAMS) {                                        \
+        forward_partial<P, Loss<acc_t<T>>>(partial, ARRAYS(T), RECORD);                            \
     }                                                                                              \
-    extern "C" __global__ void name##_backward_##p##_##d(T *grad_input, const T *grad_output,      \
-                                                         PARAMS(T), int reduction,                 \
-                                                         RECORD_PARAMS) {                          \
-        backward<P, Loss<acc_t<T>>, T>(grad_input, grad_output, ARRAYS(T), reduction, RECORD);     \
+    extern "C" __global__ void name##_backward_##shape##p##_##d(                                   \
+        T *grad_input, const T *grad_output, PARAMS(T) WALK, int reduction, RECORD_PARAMS) {       \
+        backward<P, Loss<acc_t<T>>>(grad_input, grad_output, ARRAYS(T), reduction, RECORD);        \
     }
 
-#define BCE_BOTH(p, P, d, T)                                                                       \
-    BCE_ENTRIES(bce, on_probability, BCE_PARAMS, BCE_ARRAYS, p, P, d, T)                           \
-    BCE_ENTRIES(bce_with_logits, on_logit, LOGIT_PARAMS, LOGIT_ARRAYS, p, P, d, T)
+#define BCE_ALL(p, P, d, T)                                                                        \
+    BCE_ENTRIES(bce, , on_probability, BCE_PARAMS, NO_STRIDES, BCE_ARRAYS, p, P, d, T)             \
+    BCE_ENTRIES(bce, strided_, on_probability, BCE_PARAMS, STRIDES, BCE_VIEWS, p, P, d, T)         \
+    BCE_ENTRIES(bce_with_logits, , on_logit, LOGIT_PARAMS, NO_STRIDES, LOGIT_ARRAYS, p, P, d, T)   \
+    BCE_ENTRIES(bce_with_logits, strided_, on_logit, LOGIT_PARAMS, STRIDES, LOGIT_VIEWS, p, P, d, T)
 
 #define BCE_FINISH(d, T)                                                                           \
     extern "C" __global__ void bce_finish_##d(T *output, const acc_t<T> *partial, int mean,        \
@@ -188,7 +210,7 @@ __device__ void backward(T *grad_input, const T *grad_output, const bce_arrays<T
         forward_finish<T>(output, partial, mean, n);                                               \
     }
 
-#define BCE_INPUTS(p, P) LOSSGATE_EACH_INPUT(BCE_BOTH, p, P)
+#define BCE_INPUTS(p, P) LOSSGATE_EACH_INPUT(BCE_ALL, p, P)
 LOSSGATE_EACH_POLICY(BCE_INPUTS)
 
 BCE_FINISH(float64, double)

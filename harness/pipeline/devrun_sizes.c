@@ -36,10 +36,11 @@ static int64_t stride_of(const lg_tensor *tensor, int dimension) {
 static void measure_strides(const lg_batch *batch, int64_t *value) {
     const lg_tensor *input = &batch->input;
     const lg_tensor *target = lg_batch_device_target(batch);
-    if (is_binary(batch)) { // one walk over all elements
-        value[LG_ARG_INPUT_STRIDE_C] = 1;
-        lg_collapse(input, 0, &value[LG_ARG_INPUT_STRIDE_N]);
-        lg_collapse(target, 0, &value[LG_ARG_TARGET_STRIDE_N]);
+    if (is_binary(batch)) { // no class axis: samples, and everything else
+        value[LG_ARG_INPUT_STRIDE_N] = stride_of(input, 0);
+        lg_collapse(input, 1, &value[LG_ARG_INPUT_STRIDE_S]);
+        value[LG_ARG_TARGET_STRIDE_N] = stride_of(target, 0);
+        lg_collapse(target, 1, &value[LG_ARG_TARGET_STRIDE_S]);
         return;
     }
     bool batched = input->rank > 1;

@@ -95,8 +95,8 @@ static const char *strides_reason(const lg_kernel *kernel, const lg_batch *batch
         return "it takes contiguous arrays only";
     }
     int64_t stride;
-    int input_from = lg_batch_is_binary(batch) ? 0 : 2;
-    int target_from = lg_batch_is_binary(batch) ? 0 : batch->target_is_probability ? 2 : 1;
+    int input_from = lg_batch_is_binary(batch) ? 1 : 2;
+    int target_from = !lg_batch_is_binary(batch) && batch->target_is_probability ? 2 : 1;
     if (!lg_collapse(input, input_from, &stride) || !lg_collapse(target, target_from, &stride)) {
         return "the extra dimensions have no common stride";
     }
