@@ -95,6 +95,25 @@ static report *find(const report_list *list, const char *scenario) {
     return NULL;
 }
 
+// All that the finding names; false when it names nothing.
+static bool add_named(word_set *set, const json_t *causes) {
+    bool any = false;
+    size_t i;
+    const json_t *item;
+    json_array_foreach(causes, i, item) {
+        const char *cause = json_string_value(json_object_get(item, "cause"));
+        const char *with = json_string_value(json_object_get(item, "with"));
+        if (cause && json_is_true(json_object_get(item, "named"))) {
+            add_word(set, cause);
+            any = true;
+            if (with && strcmp(with, lg_cause_name(LG_CAUSE_NONE)) != 0) {
+                add_word(set, with);
+            }
+        }
+    }
+    return any;
+}
+
 static void add_case(const report_list *list, const json_t *line) {
     report *r = find(list, json_string_value(json_object_get(line, "scenario")));
     const char *verdict = json_string_value(json_object_get(line, "verdict"));
@@ -105,7 +124,9 @@ static void add_case(const report_list *list, const json_t *line) {
     r->n_cases++;
     r->n_as_expected += json_is_true(json_object_get(line, "as_expected"));
     add_word(&r->verdicts, verdict);
-    add_word(&r->causes, cause);
+    if (!add_named(&r->causes, json_object_get(line, "causes"))) {
+        add_word(&r->causes, cause);
+    }
 }
 
 // A run that was not made is no error: the list says so.

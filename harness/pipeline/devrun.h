@@ -36,6 +36,7 @@
 #include "model/batch.h"
 #include "model/kernel_spec.h"
 #include "model/observation.h"
+#include "pipeline/hostcheck.h"
 #include "support/error.h"
 
 typedef struct lg_device_session lg_device_session;
@@ -60,6 +61,12 @@ bool lg_device_prepare(lg_device_session *session, const lg_kernel *kernel, lg_d
 // guarded kernel: refusing such a batch is what its case shows.
 const char *lg_device_unsuitable(const lg_kernel *kernel, const lg_batch *batch, lg_mode mode,
                                  lg_arena *arena);
+
+// The refusal of a call for integer labels of a type that this kernel does not take, as the
+// dispatch of an operation has it, when nothing else keeps the kernel from the batch; cause NONE
+// otherwise.
+lg_refusal lg_device_refusal(const lg_kernel *kernel, const lg_batch *batch, lg_mode mode,
+                             lg_arena *arena);
 
 typedef struct lg_run_request {
     const lg_kernel *kernel;

@@ -156,3 +156,40 @@ const char *lg_device_unsuitable(const lg_kernel *kernel, const lg_batch *batch,
     // What the batch is to the kernel comes first: it holds in every mode.
     return reason ? reason : mode_reason(kernel, batch, mode);
 }
+
+// The types as the manifest lists them: "int64 or int32".
+static const char *targets_text(const lg_kernel *kernel, lg_arena *arena) {
+    const char *text = "";
+    for (int i = LG_DTYPE_NONE + 1; i < LG_N_DTYPES; i++) {
+        if (has_bit(kernel->target_dtypes, i)) {
+            text = lg_arena_printf(arena, "%s%s%s", text, *text ? " or " : "",
+                                   lg_dtype_name((lg_dtype)i));
+        }
+    }
+    return text;
+}
+
+lg_refusal lg_device_refusal(const lg_kernel *kernel, const lg_batch *batch, lg_mode mode,
+                             lg_arena *arena) {
+    lg_refusal none = {.cause = LG_CAUSE_NONE};
+    lg_dtype type = lg_batch_device_target(batch)->dtype;
+    bool labels = !lg_batch_is_binary(batch) && !batch->target_is_probability &&
+                  !lg_dtype_is_float(type) && kernel->policy != LG_POLICY_NONE;
+    if (!labels || has_bit(kernel->target_dtypes, type)) {
+        return none;
+    }
+    // As it would be with labels of a type that it takes; none are read for that.
+    lg_batch typed = *batch;
+    lg_tensor *target =
+        lg_tensor_exists(&typed.device_target) ? &typed.device_target : &typed.target;
+    for (int i = LG_DTYPE_NONE + 1; i < LG_N_DTYPES; i++) {
+        target->dtype = has_bit(kernel->target_dtypes, i) ? (lg_dtype)i : target->dtype;
+    }
+    if (lg_device_unsuitable(kernel, &typed, mode, arena)) {
+        return none;
+    }
+    return (lg_refusal){.cause = LG_CAUSE_TARGET_DTYPE,
+                        .text = lg_arena_printf(arena, "class indices are %s: %s takes %s",
+                                                lg_dtype_name(type), kernel->name,
+                                                targets_text(kernel, arena))};
+}

@@ -228,15 +228,47 @@ static void leave_to_earlier(lg_case_run *run) {
         seen->surfaced_at ? seen->surfaced_at : "no call");
 }
 
+// Nothing of a batch whose last axis is as long as its class axis shows which is which.
+static void note_square(const lg_point_data *data, lg_case_run *run) {
+    const lg_tensor *input = &data->batch.input;
+    int last = input->rank - 1;
+    if (run->result.verdict == LG_PASS && !run->result.reason &&
+        !lg_batch_is_binary(&data->batch) && last >= 2 && input->shape[1] == input->shape[last]) {
+        run->result.reason = lg_arena_printf(
+            &run->arena, "axis %d cannot be told from the class axis: both have %lld elements",
+            last, (long long)input->shape[last]);
+    }
+}
+
+// The call refuses the batch before any launch, as a checked call does.
+static void refuse(const lg_point_data *data, lg_case_run *run) {
+    run->result.observation.refused_on_host = true;
+    run->result.observation.failed_launch_index = -1;
+    judge_and_attribute(NULL, NULL, data, run);
+}
+
+// A kernel that a scenario names and that does not take the type of its labels refuses them. True
+// when it did.
+static bool refuse_type(const lg_point_data *data, lg_case_run *run) {
+    const lg_case *what = run->result.what;
+    lg_refusal refusal = lg_device_refusal(what->kernel, &data->batch, what->mode, &run->arena);
+    if (refusal.cause == LG_CAUSE_NONE) {
+        return false;
+    }
+    lg_point_data refused = *data;
+    refused.refusal = refusal;
+    refused.has_reference = false; // of a batch that no loss was asked of
+    refuse(&refused, run);
+    return true;
+}
+
 static void run_on_device(lg_device_session *device, const lg_point_data *data, lg_case_run *run,
                           lg_diags *diags) {
     lg_case_result *result = &run->result;
     const lg_kernel *kernel = result->what->kernel;
     bool guarded = kernel->policy != LG_POLICY_NONE;
     if (guarded && data->refusal.cause != LG_CAUSE_NONE) {
-        result->observation.refused_on_host = true;
-        result->observation.failed_launch_index = -1;
-        judge_and_attribute(NULL, NULL, data, run);
+        refuse(data, run);
         return;
     }
     lg_run_request request = {.kernel = kernel,
@@ -253,6 +285,7 @@ static void run_on_device(lg_device_session *device, const lg_point_data *data, 
         return;
     }
     judge_and_attribute(device, &request, data, run);
+    note_square(data, run);
     if (result->verdict == LG_PASS && request.mode == LG_MODE_BLOCKING &&
         !lg_relations_check(device, &data->relations, &data->view, &data->reference, result,
                             &run->arena, diags)) {
@@ -299,6 +332,11 @@ void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
         lg_device_unsuitable(what->kernel, &data->batch, what->mode, &out->arena);
     if (!unsuited && what->mode == LG_MODE_BLOCKING) {
         unsuited = lg_relations_unsuitable(&data->relations, what->kernel, &out->arena);
+    }
+    if (unsuited && named && refuse_type(data, out)) {
+        lg_expect_check(result, &out->arena);
+        result->elapsed_ns = now_ns() - begun;
+        return;
     }
     if (unsuited) {
         result->reason = unsuited;
