@@ -19,7 +19,8 @@ bool lg_ptx_type_fits(lg_ptx_type have, lg_ptx_type want, bool relaxed) {
     if (!kinds_agree) {
         return false;
     }
-    return relaxed ? have_bytes >= want_bytes : have_bytes == want_bytes;
+    bool both_float = have_class == LG_CLASS_FLOAT && want_class == LG_CLASS_FLOAT;
+    return relaxed && !both_float ? have_bytes >= want_bytes : have_bytes == want_bytes;
 }
 
 const char *lg_ptx_describe(const lg_ptx_parser *parser, const lg_ptx_operand *operand,

@@ -2,6 +2,8 @@
 // Instructions that only move values between registers: the lane functions know them.
 #include "engine/sim/decode.h"
 
+#include <string.h>
+
 static bool is_clock(lg_ptx_sreg sreg) {
     return sreg == LG_SREG_CLOCK || sreg == LG_SREG_CLOCK_HI || sreg == LG_SREG_CLOCK64 ||
            sreg == LG_SREG_GLOBALTIMER;
@@ -75,6 +77,55 @@ static void decode_exchange(const lg_lane_form *form, lg_insn *out) {
     out->aux[2] = form->insn->mods.sub;
 }
 
+static uint8_t float_bytes(lg_ptx_type type, uint8_t otherwise) {
+    bool is_float =
+        type == LG_PTX_F16 || type == LG_PTX_BF16 || type == LG_PTX_F32 || type == LG_PTX_F64;
+    return is_float ? (uint8_t)lg_ptx_type_bytes(type) : otherwise;
+}
+
+enum { CHOPPED_SRC = 256, CHOPPED_DST = 512, CHOPPED_BYTES = 768 };
+
+// cvt of a float in a wider register of bits: its low bits; a result is extended with zeros.
+// (Integers the lane functions take in wider registers themselves.)
+static void run_chopped(char *regs, const lg_insn *insn, uint32_t active) {
+    char narrow[CHOPPED_BYTES] __attribute__((aligned(64))) = {0};
+    for (uint32_t lane = 0; lane < LG_LANES; lane++) {
+        memcpy(narrow + CHOPPED_SRC + lane * insn->aux[1],
+               regs + insn->src[0] + lane * insn->aux[0], insn->aux[1]);
+    }
+    lg_insn inner = *insn;
+    inner.src[0] = CHOPPED_SRC;
+    inner.dst[0] = CHOPPED_DST;
+    ((lg_lane_fn *)(uintptr_t)insn->imm)(narrow, &inner, active);
+    for (uint32_t rest = active; rest; rest &= rest - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        uint64_t value = 0;
+        memcpy(&value, narrow + CHOPPED_DST + lane * insn->aux[3], insn->aux[3]);
+        memcpy(regs + insn->dst[0] + lane * insn->aux[2], &value, insn->aux[2]);
+    }
+}
+
+static bool decode_chopped(lg_decoder *d, const lg_lane_form *form, lg_insn *out) {
+    const lg_ptx_insn *insn = form->insn;
+    if (insn->op != LG_OP_CVT || insn->n_types != 2 || form->n_src != 1 || form->n_dst != 1) {
+        return false;
+    }
+    lg_lane_form narrow = *form;
+    narrow.dst_bytes[0] = float_bytes(insn->types[0], form->dst_bytes[0]);
+    narrow.src_bytes[0] = float_bytes(insn->types[1], form->src_bytes[0]);
+    lg_lane_fn *fn = d->lanes->select(&narrow);
+    if (!fn) {
+        return false;
+    }
+    out->lane = run_chopped;
+    out->imm = (uint64_t)(uintptr_t)fn;
+    out->aux[0] = form->src_bytes[0];
+    out->aux[1] = narrow.src_bytes[0];
+    out->aux[2] = form->dst_bytes[0];
+    out->aux[3] = narrow.dst_bytes[0];
+    return true;
+}
+
 bool lg_decode_lane(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
     lg_lane_form form = {.insn = insn};
     if (insn->n_operands < 1 || !decode_destinations(d, insn, out, &form)) {
@@ -95,5 +146,6 @@ bool lg_decode_lane(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
     if (out->lane && exchanges_lanes(insn)) {
         decode_exchange(&form, out);
     }
-    return out->lane || out->kind == LG_KIND_EXCHANGE ? true : lg_decode_refuse(d, insn, NULL);
+    bool done = out->lane || out->kind == LG_KIND_EXCHANGE || decode_chopped(d, &form, out);
+    return done ? true : lg_decode_refuse(d, insn, NULL);
 }

@@ -66,6 +66,11 @@ static const error_row statements[] = {
     {"ld.global.v2.f32 %f1, [%rd1];",
      "8:18 'ld.global.v2.f32': %f1, a .f32 register, cannot be operand 1, which is a vector of 2 "
      "elements\n"},
+    {"cvt.f32.f16 %f1, %f2;", // a float register is as wide as the type, others may be wider
+     "8:18 'cvt.f32.f16': %f2, a .f32 register, cannot be operand 2, which is a .f16 source\n"},
+    {"ld.global.f32 %fd1, [%rd1];",
+     "8:15 'ld.global.f32': %fd1, a .f64 register, cannot be operand 1, which is a .f32 "
+     "destination\n"},
     {"ld.global.f32 %h1, [%rd1];",
      "8:15 'ld.global.f32': %h1, a .b16 register, cannot be operand 1, which is a .f32 "
      "destination\n"},

@@ -8,7 +8,7 @@
 
 static const char *const emitted[] = {
 #define LG_EMITTED(name, n_programs, count) name,
-#include "unit/sim/emitted.def"
+#include "unit/emitted.def"
 #undef LG_EMITTED
 };
 enum { N_LANE = 257 }; // of them are for the lanes
