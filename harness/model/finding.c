@@ -11,7 +11,10 @@ void lg_finding_free(lg_finding *finding) {
 }
 
 bool lg_finding_names(const lg_finding *finding, lg_cause cause) {
-    int n = finding->n_possible > finding->n_named ? finding->n_possible : finding->n_named;
+    // Nearly any kind of broken kernel is possible somehow: only what is claimed counts there.
+    bool kernel = lg_cause_phase_of(finding->cause) == LG_PHASE_KERNEL;
+    int n =
+        finding->n_possible > finding->n_named && !kernel ? finding->n_possible : finding->n_named;
     for (int i = 0; i < n && i < finding->n_hypotheses; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
         if (h->cause == cause || (h->with != LG_CAUSE_NONE && h->with == cause)) {

@@ -44,7 +44,7 @@ typedef struct lg_finding {
 } lg_finding;
 
 void lg_finding_free(lg_finding *finding);
-// Among those that cannot be excluded, alone or as `with`.
+// Among those that cannot be excluded (a kernel's fault: among the named ones), alone or as `with`.
 bool lg_finding_names(const lg_finding *finding, lg_cause cause);
 
 // "certain", "likely" or "ambiguous"; NULL when nothing is concluded.

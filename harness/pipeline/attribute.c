@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/attribute.h"
 
+#include "pipeline/attribute_kernel_parts.h"
 #include "pipeline/attribute_parts.h"
 #include "support/alloc.h"
 
@@ -15,21 +16,35 @@ static bool is_binary(const lg_batch *batch) {
 // --- the kernel ---------------------------------------------------------------------------------
 
 static void conclude_kernel(lg_diagnosis *d) {
+    lg_guess guesses[LG_MAX_GUESSES];
+    int n = lg_diagnose_kernel(d, guesses);
+    if (n > 0) {
+        lg_diagnosis_conclude_kernel(d, guesses, n);
+    }
+}
+
+// NaN and infinity have a right answer too. A kernel that gives another one has a fault of its own,
+// and the logits are not all there is to say.
+static void add_number_fault(lg_diagnosis *d) {
     lg_finding *finding = d->finding;
-    const char *evidence = NULL;
-    const char *advice = NULL;
-    lg_cause cause = lg_diagnose_kernel(d, &evidence, &advice);
-    if (cause == LG_CAUSE_NONE) {
+    lg_hypothesis *h = &finding->hypotheses[0];
+    if (h->cause != LG_CAUSE_NONFINITE_LOGITS || h->with != LG_CAUSE_NONE) {
         return;
     }
-    lg_hypothesis *h = lg_arena_array(&finding->arena, 1, sizeof *h);
-    *h = (lg_hypothesis){.cause = cause, .probability = 1, .evidence = evidence, .advice = advice};
-    finding->hypotheses = h;
-    finding->n_hypotheses = 1;
-    finding->n_named = 1;
-    finding->n_possible = 1;
-    finding->cause = cause;
-    finding->headline = evidence;
+    lg_guess guesses[LG_MAX_GUESSES];
+    int n = lg_diagnose_kernel(d, guesses);
+    const lg_guess *best = guesses;
+    for (int i = 1; i < n; i++) {
+        best = guesses[i].weight > best->weight ? &guesses[i] : best;
+    }
+    h->with = n > 0 ? best->cause : LG_CAUSE_NONE;
+    h->evidence = lg_arena_printf(
+        &finding->arena,
+        "%s; and what the kernel returns is not what IEEE arithmetic makes of it%s%s", h->evidence,
+        n > 0 ? ": " : "", n > 0 ? best->why : "");
+    h->advice = "look at how the kernel treats infinities, and at where they come from";
+    finding->headline = h->evidence;
+    finding->certain = false;
 }
 
 // A guard that let invalid rows through is a second fault, the kernel's.
@@ -80,6 +95,17 @@ static int by_count(const void *a, const void *b) {
 
 enum { MAX_VALUES = 16 };
 
+// The labels of all bad rows are wrong, in range or not: they were read as what they are not.
+static bool labels_are_to_blame(const lg_diagnosis *d) {
+    for (int i = 0; i < d->n_facts; i++) {
+        if (d->facts[i].cause == LG_CAUSE_FLOAT_TARGETS ||
+            d->facts[i].cause == LG_CAUSE_TARGET_DTYPE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void count_values(lg_diagnosis *d) {
     lg_finding *finding = d->finding;
     int64_t n = finding->n_rows;
@@ -89,8 +115,14 @@ static void count_values(lg_diagnosis *d) {
     const lg_tensor *given = lg_batch_device_target(d->batch);
     int64_t *labels = lg_xmalloc((size_t)n * sizeof *labels);
     lg_value_count *values = lg_xmalloc((size_t)n * sizeof *values);
-    for (int64_t i = 0; i < n; i++) {
-        labels[i] = lg_tensor_get_i64(given, finding->rows[i]);
+    int64_t width = lg_batch_head_width(d->batch);
+    n = 0;
+    for (int64_t i = 0; i < finding->n_rows; i++) {
+        int64_t label = lg_tensor_get_i64(given, finding->rows[i]);
+        // A row that is bad for its logits has a label like any other.
+        if (labels_are_to_blame(d) || label < 0 || label >= width) {
+            labels[n++] = label;
+        }
     }
     qsort(labels, (size_t)n, sizeof *labels, by_label);
     int64_t n_values = 0;
@@ -162,6 +194,9 @@ void lg_attribute(const lg_attribute_input *input, lg_finding *out) {
     count_values(&d);
     if (faulty && out->n_hypotheses > 0) {
         add_guard_fault(&d);
+        if (input->result_wrong) {
+            add_number_fault(&d);
+        }
     }
     if (d.has_table) {
         lg_label_table_free(&d.table);

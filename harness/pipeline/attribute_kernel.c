@@ -3,6 +3,7 @@
 // recomputes what one kind of broken kernel would have returned, and the finding names the first
 // kind whose number it was; where none fits, the options in use say what is left.
 #include "pipeline/attribute_kernel_parts.h"
+#include "pipeline/priors.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -104,27 +105,32 @@ static lg_cause suspect_unwritten(const lg_suspicion *s, const char **why) {
     return LG_CAUSE_NONE;
 }
 
-static lg_cause suspect_memory(const lg_suspicion *s, const char **why) {
+// An access outside a buffer, although every label is valid: by what the batch gives room for.
+static int guess_memory(const lg_suspicion *s, lg_guess *out) {
     bool died = s->seen->status == LG_STATUS_ILLEGAL_ADDRESS ||
                 s->seen->status == LG_STATUS_MISALIGNED || s->seen->memory.present;
     if (!died) {
-        return LG_CAUSE_NONE;
+        return 0;
     }
+    int n = 0;
     const char *buffer = s->seen->memory.buffer ? s->seen->memory.buffer : "a buffer";
+    bool far = lg_overflows_narrow_offsets(s->batch);
     if (lg_is_strided(s->batch)) {
-        *why = lg_arena_printf(s->arena, "%s is left behind on a strided view", buffer);
-        return LG_CAUSE_STRIDES_IGNORED;
+        out[n++] =
+            (lg_guess){LG_CAUSE_STRIDES_IGNORED, 0.6,
+                       lg_arena_printf(s->arena, "%s is left behind on a strided view", buffer)};
     }
-    if (s->reference->n_ignored > 0 && !lg_overflows_narrow_offsets(s->batch)) {
-        *why = lg_arena_printf(
+    if (s->reference->n_ignored > 0) {
+        const char *why = lg_arena_printf(
             s->arena, "%s is left behind although every label is valid or ignored", buffer);
-        return LG_CAUSE_OPTION_INTERPLAY;
+        out[n++] = (lg_guess){LG_CAUSE_OPTION_INTERPLAY, 0.3, why};
     }
-    *why = lg_arena_printf(s->arena,
-                           "%s is left behind although every label is valid: offsets up to "
-                           "%" PRId64,
-                           buffer, lg_tensor_numel(&s->batch->input));
-    return LG_CAUSE_INDEX_OVERFLOW;
+    const char *why = lg_arena_printf(s->arena,
+                                      "%s is left behind although every label is valid: offsets up "
+                                      "to %" PRId64,
+                                      buffer, lg_tensor_numel(&s->batch->input));
+    out[n++] = (lg_guess){LG_CAUSE_INDEX_OVERFLOW, far ? 0.5 : 0.002, why};
+    return n;
 }
 
 static bool begin(const lg_diagnosis *d, lg_suspicion *s) {
@@ -148,25 +154,66 @@ static bool begin(const lg_diagnosis *d, lg_suspicion *s) {
     return true;
 }
 
-lg_cause lg_diagnose_kernel(const lg_diagnosis *d, const char **evidence, const char **advice) {
+// How unlikely it is that wrong numbers fit a recomputation by chance.
+static double chance_of_match(const lg_suspicion *s, int64_t n_telling) {
+    double n = (double)(n_telling < LG_CHANCE_MATCHES ? n_telling : LG_CHANCE_MATCHES);
+    return pow(fmin(8 * s->slack, 0.5), fmax(n, 1));
+}
+
+// What the numbers say: the kind whose numbers they are, against what the pattern alone would say.
+static int guess_numbers(const lg_suspicion *s, lg_guess *out) {
+    lg_pattern pattern = lg_pattern_of(s);
+    const char *why = NULL;
+    int64_t n_telling = 0;
+    lg_cause cause = pattern.rounding ? LG_CAUSE_NONE : lg_suspect_reading(s, &n_telling, &why);
+    if (cause == LG_CAUSE_NONE) {
+        cause = lg_suspect_numbers(s, &pattern, &n_telling, &why);
+    }
+    bool numbers = s->loss ? s->loss->values && s->loss->n == s->reference->n_loss
+                           : lg_output_exists(s->gradient);
+    if (cause == LG_CAUSE_NONE && (!numbers || (s->loss && lg_loss_is_of_another_class(s)))) {
+        return 0;
+    }
+    int n = lg_guess_by_pattern(s, &pattern, out);
+    double chance = cause == LG_CAUSE_NONE ? 1 : chance_of_match(s, n_telling);
+    bool listed = cause == LG_CAUSE_NONE;
+    for (int i = 0; i < n; i++) {
+        bool it = out[i].cause == cause;
+        out[i].weight = it ? lg_prior_of_kernel_cause(cause) : out[i].weight * chance;
+        out[i].why = it ? why : out[i].why;
+        listed = listed || it;
+    }
+    if (!listed) {
+        out[n++] = (lg_guess){cause, lg_prior_of_kernel_cause(cause), why};
+    }
+    return n;
+}
+
+int lg_diagnose_kernel(const lg_diagnosis *d, lg_guess *out) {
     lg_suspicion s;
-    *advice = "replay the case and look at the kernel, not at the labels";
     if (!begin(d, &s)) {
-        return LG_CAUSE_NONE;
+        return 0;
     }
     if (s.seen->race) {
-        *evidence = lg_arena_strdup(s.arena, s.seen->race);
-        return LG_CAUSE_RACE;
+        *out = (lg_guess){LG_CAUSE_RACE, 1, lg_arena_strdup(s.arena, s.seen->race)};
+        return 1;
     }
-    lg_cause (*const tests[])(const lg_suspicion *, const char **) = {
-        suspect_false_alarm, suspect_memory, suspect_unwritten, lg_suspect_numbers};
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-        lg_cause cause = tests[i](&s, evidence);
-        if (cause != LG_CAUSE_NONE) {
-            return cause;
-        }
+    const char *why = NULL;
+    lg_cause cause = suspect_false_alarm(&s, &why);
+    if (cause != LG_CAUSE_NONE) {
+        *out = (lg_guess){cause, 1, why};
+        return 1;
     }
-    return LG_CAUSE_NONE;
+    int n = guess_memory(&s, out);
+    if (n > 0) {
+        return n;
+    }
+    cause = suspect_unwritten(&s, &why);
+    if (cause != LG_CAUSE_NONE) {
+        *out = (lg_guess){cause, 1, why};
+        return 1;
+    }
+    return guess_numbers(&s, out);
 }
 
 // Whether the kernel signalled this invalid row, as far as can be seen.

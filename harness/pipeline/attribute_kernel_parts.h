@@ -17,6 +17,21 @@ typedef struct lg_suspicion {
     double slack; // relative: what rounding alone may do to a loss of this dtype
 } lg_suspicion;
 
+// One kind of broken kernel with its weight: prior × likelihood, up to a factor.
+typedef struct lg_guess {
+    lg_cause cause;
+    double weight;
+    const char *why; // in the arena
+} lg_guess;
+
+// What is wrong with the numbers, whatever made them.
+typedef struct lg_pattern {
+    double loss_off;     // largest relative deviation
+    double gradient_off; // of an element, relative to the largest of its row
+    bool gradient_alone; // the loss is right, or was not asked for
+    bool rounding;       // all of it is as small as rounding can make it
+} lg_pattern;
+
 bool lg_is_near(const lg_suspicion *s, double got, double want);
 int64_t lg_label_of(const lg_suspicion *s, int64_t row); // as handed to the device
 // The row counts: its target is a probability, or a label that is not ignored.
@@ -25,16 +40,31 @@ bool lg_is_strided(const lg_batch *batch);
 // Offsets into the input do not fit 16 bits with a sign, the narrowest anybody uses.
 bool lg_overflows_narrow_offsets(const lg_batch *batch);
 
-// attribute_numbers.c: a wrong loss or gradient.
-lg_cause lg_suspect_numbers(const lg_suspicion *s, const char **why);
+// attribute_numbers.c: the kind of broken kernel that would have returned the numbers seen, by
+// recomputing them. `*n_telling`: how many numbers say so. NONE: no kind would.
+lg_cause lg_suspect_numbers(const lg_suspicion *s, const lg_pattern *pattern, int64_t *n_telling,
+                            const char **why);
+// A NaN or infinity where a number is right, or a number where NaN is right, carries nothing of the
+// number that was meant: no kind of broken kernel can be told by it.
+bool lg_loss_is_of_another_class(const lg_suspicion *s);
+
+// attribute_counterfactual.c: a wrong reading of the call under which all numbers are right.
+lg_cause lg_suspect_reading(const lg_suspicion *s, int64_t *n_telling, const char **why);
+
+// attribute_pattern.c: the pattern, and a guess for each kind that the batch gives room for. At
+// most LG_MAX_GUESSES.
+enum { LG_MAX_GUESSES = 12 };
+lg_pattern lg_pattern_of(const lg_suspicion *s);
+int lg_guess_by_pattern(const lg_suspicion *s, const lg_pattern *pattern, lg_guess *out);
 
 // attribute_softmax.c: what a broken softmax or smoothing would have returned; attribute_sums.c:
 // what a broken sum or mean would have. NONE: no such number was seen.
 lg_cause lg_suspect_softmax(const lg_suspicion *s, const char **why);
 lg_cause lg_suspect_normalisation(const lg_suspicion *s, const char **why);
 lg_cause lg_suspect_narrow_sum(const lg_suspicion *s, const char **why);
+lg_cause lg_suspect_missing_rows(const lg_suspicion *s, const char **why);
 
-// attribute_gradient.c: a gradient that breaks what every gradient keeps; NONE: it keeps all of it.
-lg_cause lg_suspect_gradient_contract(const lg_suspicion *s, const char **why);
+// attribute_gradient.c: a gradient whose softmax has lanes beyond the classes.
+lg_cause lg_suspect_padded_gradient(const lg_suspicion *s, const char **why);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A wrong number of a kernel on a valid batch: the first kind of broken kernel that would have
-// returned it, and where none would, what the options in use leave.
+// returned it.
 #include "pipeline/attribute_kernel_parts.h"
 
 #include "model/gradient_view.h"
@@ -111,7 +111,8 @@ static lg_cause suspect_label_type(const lg_suspicion *s, const char **why) {
 }
 
 // A gradient that is wrong while the loss is right, or was not asked for.
-static lg_cause suspect_gradient(const lg_suspicion *s, const char **why) {
+static lg_cause suspect_gradient(const lg_suspicion *s, const lg_pattern *pattern,
+                                 const char **why) {
     const lg_output *weight = s->total_weight;
     if (weight && weight->values && weight->n > 0 && isinf(weight->values[0])) {
         *why = "the total weight is infinite in its type, and divides the gradient to 0";
@@ -121,16 +122,15 @@ static lg_cause suspect_gradient(const lg_suspicion *s, const char **why) {
         return lg_suspect_normalisation(s,
                                         why); // of what was returned, only the count can be wrong
     }
+    if (pattern->rounding) {
+        return LG_CAUSE_NONE;
+    }
     lg_cause overflow = LG_CAUSE_NONE;
     if (lg_overflows_narrow_offsets(s->batch)) {
         overflow = suspect_overflow(s, s->gradient, first_of_gradient(s, is_off), 1, why);
     }
     if (overflow != LG_CAUSE_NONE) {
         return overflow;
-    }
-    if (lg_is_strided(s->batch)) {
-        *why = "the loss is right and the gradient of a strided view is not";
-        return LG_CAUSE_STRIDES_IGNORED;
     }
     int64_t lost = is_half(s->batch->input.dtype) ? first_of_gradient(s, is_lost) : -1;
     if (lost >= 0) {
@@ -140,12 +140,7 @@ static lg_cause suspect_gradient(const lg_suspicion *s, const char **why) {
                                lost, lg_dtype_name(s->batch->input.dtype));
         return LG_CAUSE_PRECISION;
     }
-    lg_cause contract = lg_suspect_gradient_contract(s, why);
-    if (contract != LG_CAUSE_NONE) {
-        return contract;
-    }
-    *why = s->loss ? "the loss is right and the gradient is not" : "the gradient is not right";
-    return LG_CAUSE_GRADIENT_CONTRACT;
+    return lg_suspect_padded_gradient(s, why);
 }
 
 static lg_cause suspect_row_overflow(const lg_suspicion *s, const char **why) {
@@ -162,9 +157,7 @@ static lg_cause suspect_row_overflow(const lg_suspicion *s, const char **why) {
     return suspect_overflow(s, s->loss, first, lg_batch_head_width(s->batch), why);
 }
 
-// A NaN or infinity where a number is right, or a number where NaN is right, carries nothing of the
-// number that was meant: no kind of broken kernel can be told by it.
-static bool is_of_another_class(const lg_suspicion *s) {
+bool lg_loss_is_of_another_class(const lg_suspicion *s) {
     for (int64_t i = 0; i < s->loss->n; i++) {
         if (isfinite(s->loss->values[i]) != isfinite(s->reference->loss[i])) {
             return true;
@@ -173,52 +166,24 @@ static bool is_of_another_class(const lg_suspicion *s) {
     return false;
 }
 
-// What is left when no recomputed number fits: the options that meet, or the width of a sum.
-static lg_cause suspect_rest(const lg_suspicion *s, const char **why) {
-    const lg_batch *batch = s->batch;
-    if (lg_is_strided(batch)) {
-        *why = "the loss of a strided view is not that of its contiguous copy";
-        return LG_CAUSE_STRIDES_IGNORED;
-    }
-    int n_options = (batch->loss.label_smoothing > 0) + lg_tensor_exists(&batch->weight) +
-                    (s->reference->n_ignored > 0);
-    double off = 0;
-    for (int64_t i = 0; s->loss && s->loss->values && i < s->loss->n; i++) {
-        double want = s->reference->loss[i];
-        off = fmax(off, fabs(s->loss->values[i] - want) / fmax(1, fabs(want)));
-    }
-    if (off > 0.05 && n_options > 0) {
-        *why = lg_arena_printf(s->arena, "the loss is off by %.2g with%s%s%s", off,
-                               batch->loss.label_smoothing > 0 ? " label smoothing" : "",
-                               lg_tensor_exists(&batch->weight) ? " class weights" : "",
-                               s->reference->n_ignored > 0 ? " ignored rows" : "");
-        return LG_CAUSE_OPTION_INTERPLAY;
-    }
-    if (off > 0.05 && lg_overflows_narrow_offsets(batch)) {
-        *why = lg_arena_printf(s->arena, "the loss is off by %.2g; offsets reach %" PRId64, off,
-                               lg_tensor_numel(&batch->input));
-        return LG_CAUSE_INDEX_OVERFLOW;
-    }
-    *why = lg_arena_printf(s->arena, "the loss is off by %.2g%s", off,
-                           is_half(batch->input.dtype) ? " in a half-precision type" : "");
-    return LG_CAUSE_PRECISION;
-}
-
-lg_cause lg_suspect_numbers(const lg_suspicion *s, const char **why) {
+lg_cause lg_suspect_numbers(const lg_suspicion *s, const lg_pattern *pattern, int64_t *n_telling,
+                            const char **why) {
+    *n_telling = 1;
     if (!s->loss && lg_output_exists(s->gradient)) {
-        return suspect_gradient(s, why);
+        return suspect_gradient(s, pattern, why);
     }
     if (!s->loss || !s->loss->values || s->loss->n != s->reference->n_loss) {
         return LG_CAUSE_NONE;
     }
     if (!loss_is_off(s)) {
-        return suspect_gradient(s, why);
+        return suspect_gradient(s, pattern, why);
     }
+    *n_telling = s->loss->n;
     lg_cause (*const tests[])(const lg_suspicion *, const char **) = {
-        lg_suspect_narrow_sum, lg_suspect_softmax, suspect_label_type, suspect_row_overflow,
-        suspect_rest};
+        lg_suspect_narrow_sum, lg_suspect_missing_rows, lg_suspect_softmax, suspect_label_type,
+        suspect_row_overflow};
     lg_cause cause = lg_suspect_normalisation(s, why);
-    if (is_of_another_class(s)) {
+    if (lg_loss_is_of_another_class(s)) {
         return cause;
     }
     for (size_t i = 0; i < sizeof tests / sizeof *tests && cause == LG_CAUSE_NONE; i++) {

@@ -68,9 +68,12 @@ bool lg_any_nonfinite(lg_dtype dtype, const void *data, size_t n);
 // leaves it alone when there are none.
 void lg_diagnosis_conclude(lg_diagnosis *d);
 
-// attribute_kernel.c: the kernel's own fault, from what was observed; LG_CAUSE_NONE when it kept
-// its promise. `*evidence` lives in the finding's arena.
-lg_cause lg_diagnose_kernel(const lg_diagnosis *d, const char **evidence, const char **advice);
+// attribute_kernel.c: the kernel's own fault, from what was observed: guesses with their weights,
+// at most LG_MAX_GUESSES; 0 when it kept its promise, or nothing can be said.
+struct lg_guess;
+int lg_diagnose_kernel(const lg_diagnosis *d, struct lg_guess *out);
+// attribute_rank.c: makes the finding of them.
+void lg_diagnosis_conclude_kernel(lg_diagnosis *d, const struct lg_guess *guesses, int n);
 // On an invalid batch: did the guard let rows through that it promised to signal?
 lg_cause lg_diagnose_guard(const lg_diagnosis *d, const char **evidence);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From facts and weighed explanations to a ranked list and what is claimed of it.
+#include "pipeline/attribute_kernel_parts.h"
 #include "pipeline/attribute_parts.h"
 #include "pipeline/priors.h"
 
@@ -68,6 +69,27 @@ static void set_claims(lg_finding *finding) {
     finding->certain = against <= LG_CERTAIN_REST;
     finding->ambiguous = !identified;
     finding->headline = first->evidence;
+}
+
+// Frequencies of kernel faults are known too roughly for any of them to be certain.
+void lg_diagnosis_conclude_kernel(lg_diagnosis *d, const lg_guess *guesses, int n) {
+    lg_finding *finding = d->finding;
+    double total = 0;
+    for (int i = 0; i < n; i++) {
+        total += guesses[i].weight;
+    }
+    finding->n_hypotheses = n;
+    finding->hypotheses = lg_arena_array(&finding->arena, (size_t)n, sizeof *finding->hypotheses);
+    for (int i = 0; i < n; i++) {
+        finding->hypotheses[i] =
+            (lg_hypothesis){.cause = guesses[i].cause,
+                            .probability = guesses[i].weight / total,
+                            .evidence = guesses[i].why,
+                            .advice = "replay the case and look at the kernel, not at the labels"};
+    }
+    qsort(finding->hypotheses, (size_t)n, sizeof *finding->hypotheses, by_probability);
+    set_claims(finding);
+    finding->certain = false;
 }
 
 // A fact beside label faults: the fact stands in every hypothesis, with each label cause in turn.

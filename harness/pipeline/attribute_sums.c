@@ -113,6 +113,34 @@ lg_cause lg_suspect_normalisation(const lg_suspicion *s, const char **why) {
     return cause;
 }
 
+// Rows beyond a block or a grid that nobody added: the sum is that of the first rows, a multiple of
+// a warp, and short of all. Named with the faults of size: here the rows outgrow a grid.
+lg_cause lg_suspect_missing_rows(const lg_suspicion *s, const char **why) {
+    const lg_reference *r = s->reference;
+    if (!r->scalar || !r->row_loss || !s->d->targets_fit || s->d->n_rows <= 32) {
+        return LG_CAUSE_NONE;
+    }
+    bool mean = s->batch->loss.reduction == LG_REDUCTION_MEAN;
+    double sum = 0;
+    double weight = 0;
+    for (int64_t row = 0; row + 1 < s->d->n_rows; row++) {
+        sum += r->row_loss[row];
+        weight += row_weight(s, row);
+        double parts[] = {mean ? sum / r->total_weight : sum, mean ? sum / weight : sum};
+        for (int i = 0; (row + 1) % 32 == 0 && i < 2; i++) {
+            if (lg_is_near(s, s->loss->values[0], parts[i]) &&
+                !lg_is_near(s, parts[i], r->loss[0])) {
+                *why = lg_arena_printf(s->arena,
+                                       "the loss is that of the first %" PRId64 " of %" PRId64
+                                       " rows: the rows beyond are left out",
+                                       row + 1, s->d->n_rows);
+                return LG_CAUSE_INDEX_OVERFLOW;
+            }
+        }
+    }
+    return LG_CAUSE_NONE;
+}
+
 static double rounded(lg_dtype dtype, double value) {
     uint64_t element = 0;
     lg_dtype_set_f64(dtype, &element, 0, value);

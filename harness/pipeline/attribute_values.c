@@ -101,6 +101,28 @@ static bool row_is_nonfinite(const lg_diagnosis *d, int64_t row, int64_t label) 
     return width > 0 && n_minus == width;
 }
 
+// "class 3 holds -inf": the first entry of a row that is no number and harms.
+static const char *nonfinite_text(const lg_diagnosis *d, int64_t row) {
+    const lg_batch *batch = d->batch;
+    int64_t label = class_of_row(d, row);
+    bool binary = is_binary(batch);
+    int64_t width = binary ? 1 : lg_batch_head_width(batch);
+    int64_t at = -1;
+    for (int64_t c = 0; c < width; c++) {
+        double value = lg_tensor_get_f64(&batch->input, entry_of(batch, row, c));
+        bool harms = isnan(value) || value == INFINITY || c == label;
+        at = !isfinite(value) && (at < 0 || harms) ? c : at;
+        if (at == c && harms) {
+            break;
+        }
+    }
+    double value = at < 0 ? 0 : lg_tensor_get_f64(&batch->input, entry_of(batch, row, at));
+    const char *number = isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf";
+    const char *what = binary ? "element" : "class";
+    return lg_arena_printf(&d->finding->arena, "%s %" PRId64 " holds %s%s", what, binary ? row : at,
+                           number, !binary && at == label ? ", and it is the label's" : "");
+}
+
 void lg_fact_add_nonfinite(lg_diagnosis *d, int64_t n_rows, int64_t first) {
     lg_fact_add(d, LG_CAUSE_NONFINITE_LOGITS,
                 lg_arena_printf(&d->finding->arena,
@@ -128,7 +150,12 @@ static void diagnose_nonfinite(lg_diagnosis *d) {
         }
     }
     if (n > 0) {
+        const char *entry = nonfinite_text(d, first);
         lg_fact_add_nonfinite(d, n, first);
+        lg_fact *fact = &d->facts[d->n_facts - 1];
+        if (d->input && d->input->observation && fact->cause == LG_CAUSE_NONFINITE_LOGITS) {
+            fact->evidence = lg_arena_printf(&d->finding->arena, "%s: %s", fact->evidence, entry);
+        }
     }
 }
 

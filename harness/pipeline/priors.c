@@ -50,6 +50,17 @@ double lg_prior_of_cause(lg_cause cause) {
     return 0;
 }
 
+double lg_prior_of_kernel_cause(lg_cause cause) {
+    static const double weights[LG_N_CAUSES] = {
+        [LG_CAUSE_PRECISION] = 0.2,          [LG_CAUSE_OPTION_INTERPLAY] = 0.15,
+        [LG_CAUSE_GRADIENT_CONTRACT] = 0.12, [LG_CAUSE_WRONG_NORMALISATION] = 0.1,
+        [LG_CAUSE_INDEX_OVERFLOW] = 0.1,     [LG_CAUSE_STRIDES_IGNORED] = 0.08,
+        [LG_CAUSE_PADDED_LANES] = 0.07,      [LG_CAUSE_RACE] = 0.06,
+        [LG_CAUSE_UNWRITTEN_OUTPUT] = 0.05,  [LG_CAUSE_OFF_BY_ONE_CHECK] = 0.04,
+        [LG_CAUSE_SHARD_STATISTICS] = 0.03};
+    return weights[cause];
+}
+
 // One row a spread: its weight, and the α of the Dirichlet ones.
 static const struct {
     double weight;

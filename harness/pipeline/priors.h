@@ -12,6 +12,13 @@
 // Relative frequency of a label fault among faulty batches; 0 for causes that labels do not show.
 double lg_prior_of_cause(lg_cause cause);
 
+// Relative frequency of a fault among broken kernels; 0 for data causes. From the mutants and the
+// public reports about kernels: sums that are too narrow and options that meet lead.
+double lg_prior_of_kernel_cause(lg_cause cause);
+// Recomputed numbers are taken for chance with this per number that tells them from the right ones,
+// times the slack of the comparison, and at most so many numbers count: they are not independent.
+#define LG_CHANCE_MATCHES 3
+
 // Two faults at once: public reports with two independent label faults in one batch are rare, about
 // one in ten of those collected.
 #define LG_PRIOR_TWO_FAULTS 0.1

@@ -27,10 +27,13 @@ typedef struct kernel_row {
     double smoothing;
     bool weighted;
     bool gradient;
+    bool strided;    // classes first in memory
+    bool upstream;   // a gradient for each row comes from above
     bool with_fault; // a few labels C, under a guarded kernel
     void (*breakage)(play *p);
     lg_cause cause;
     lg_cause also; // named beside it, or NONE
+    bool doubtful; // other kinds of broken kernel are named too
 } kernel_row;
 
 static int64_t live_rows(const play *p) {
@@ -82,6 +85,51 @@ static void break_gradient(play *p) {
     gradient->name = "grad_input";
     gradient->n = lg_tensor_numel(&p->batch.input);
     gradient->values = lg_arena_array(&p->seen.arena, (size_t)gradient->n, sizeof(double));
+}
+
+static lg_output *add_gradient(play *p) {
+    lg_output *gradient = &p->seen.outputs[p->seen.n_outputs++];
+    gradient->name = "grad_input";
+    gradient->n = lg_tensor_numel(&p->batch.input);
+    gradient->values = lg_arena_array(&p->seen.arena, (size_t)gradient->n, sizeof(double));
+    memcpy(gradient->values, p->reference.grad_input, (size_t)gradient->n * sizeof(double));
+    return gradient;
+}
+
+// Each element a little nearer to 0, as rounding towards it leaves it after many steps.
+static void break_rounding(play *p) {
+    lg_output *gradient = add_gradient(p);
+    for (int64_t i = 0; i < gradient->n; i++) {
+        gradient->values[i] *= 1 - 1e-5 * (double)(1 + i % 3);
+    }
+}
+
+// The gradient as if nothing came from above.
+static void break_upstream(play *p) {
+    lg_output *gradient = add_gradient(p);
+    int64_t width = lg_batch_head_width(&p->batch);
+    for (int64_t i = 0; i < gradient->n; i++) {
+        gradient->values[i] /= lg_tensor_get_f64(&p->batch.grad_output, i / width);
+    }
+}
+
+// Row by row and class by class from memory that has the classes first.
+static void break_strides(play *p) {
+    int64_t width = lg_batch_head_width(&p->batch);
+    for (int64_t row = 0; row < p->reference.n_rows; row++) {
+        int64_t label = lg_tensor_get_i64(&p->batch.target, row);
+        p->loss[row] =
+            -lg_dtype_get_f64(p->batch.input.dtype, p->batch.input.data, row * width + label);
+    }
+}
+
+// One block of 64 threads, a thread a row: what lies beyond is left out of the sum.
+static void break_grid(play *p) {
+    double sum = 0;
+    for (int64_t row = 0; row < 64; row++) {
+        sum += p->reference.row_loss[row];
+    }
+    p->loss[0] = sum;
 }
 
 static void break_order(play *p) {
@@ -184,10 +232,10 @@ static const kernel_row rows[] = {
     {"class C-1 refused", LG_NLL_LOSS, LG_REDUCTION_MEAN, 64, 4, .breakage = break_last_class,
      .cause = K(OFF_BY_ONE_CHECK)},
     {"gradient alone", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 15, .gradient = true,
-     .breakage = break_gradient, .cause = K(GRADIENT_CONTRACT)},
+     .breakage = break_gradient, .cause = K(GRADIENT_CONTRACT), .doubtful = true},
     {"race", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 15, .breakage = break_order, .cause = K(RACE)},
     {"smoothing with ignored rows", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 40, 5, .ignored = 0.2,
-     .smoothing = 0.2, .breakage = break_smoothing, .cause = K(OPTION_INTERPLAY)},
+     .smoothing = 0.2, .breakage = break_smoothing, .cause = K(OPTION_INTERPLAY), .doubtful = true},
     {"narrow sum", LG_NLL_LOSS, LG_REDUCTION_SUM, 64, 5, .breakage = break_width_of_sum,
      .cause = K(PRECISION)},
     {"mean of two means", LG_NLL_LOSS, LG_REDUCTION_MEAN, 40, 5, .ignored = 0.5,
@@ -198,6 +246,19 @@ static const kernel_row rows[] = {
      .breakage = break_shard_smoothing, .cause = K(SHARD_STATISTICS)},
     {"labels in float16", LG_NLL_LOSS, LG_REDUCTION_NONE, 60, 3000, .breakage = break_label_type,
      .cause = K(PRECISION)},
+    {"gradient rounded towards 0", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 40, 15, .gradient = true,
+     .breakage = break_rounding, .cause = K(PRECISION)},
+    {"upstream gradient left out", LG_CROSS_ENTROPY, LG_REDUCTION_NONE, 12, 5, .gradient = true,
+     .upstream = true, .breakage = break_upstream, .cause = K(GRADIENT_CONTRACT)},
+    {"upstream gradient left out of a strided view", LG_CROSS_ENTROPY, LG_REDUCTION_NONE, 12, 5,
+     .gradient = true, .strided = true, .upstream = true, .breakage = break_upstream,
+     .cause = K(GRADIENT_CONTRACT)},
+    {"a strided view read as packed", LG_NLL_LOSS, LG_REDUCTION_NONE, 12, 5, .strided = true,
+     .breakage = break_strides, .cause = K(STRIDES_IGNORED)},
+    {"an odd number on a strided view", LG_NLL_LOSS, LG_REDUCTION_SUM, 64, 5, .strided = true,
+     .breakage = break_width_of_sum, .cause = K(PRECISION), .doubtful = true},
+    {"rows beyond a block", LG_NLL_LOSS, LG_REDUCTION_SUM, 100, 5, .breakage = break_grid,
+     .cause = K(INDEX_OVERFLOW)},
     {"label C passes", LG_NLL_LOSS, LG_REDUCTION_NONE, 64, 5, .with_fault = true,
      .breakage = miss_all, .cause = K(LABEL_EQUALS_WIDTH), .also = K(OFF_BY_ONE_CHECK)},
     {"label C is caught", LG_NLL_LOSS, LG_REDUCTION_NONE, 64, 5, .with_fault = true,
@@ -219,6 +280,13 @@ static void begin(const kernel_row *row, play *p) {
                                .ignored_fraction = row->ignored,
                                .logits = {.source = LG_ARRAY_GENERATED, .scale = 1},
                                .targets = {.source = LG_ARRAY_GENERATED}};
+    int64_t by_class[] = {1, row->samples};
+    if (row->strided) {
+        s->batch.logits.stride = (lg_i64_list){.n = 2, .items = by_class};
+    }
+    if (row->upstream) {
+        s->grad_output = (lg_array_spec){.source = LG_ARRAY_GENERATED, .lo = 0.5, .hi = 1.5};
+    }
     s->n_faults = row->with_fault;
     s->faults[0] = (lg_fault_spec){.kind = LG_CAUSE_LABEL_EQUALS_WIDTH, .count = 3};
     lg_diags diags = {0};
@@ -250,6 +318,8 @@ static void check_row(const kernel_row *row) {
     }
     LG_CHECK_ROW(row->name, finding.cause == row->cause);
     LG_CHECK_ROW(row->name, finding.headline != NULL);
+    LG_CHECK_ROW(row->name,
+                 row->with_fault || (!finding.certain && finding.ambiguous == row->doubtful));
     lg_cause with = finding.n_hypotheses > 0 ? finding.hypotheses[0].with : LG_CAUSE_NONE;
     LG_CHECK_ROW(row->name, with == row->also);
     LG_CHECK_ROW(row->name, finding.n_rows == (row->with_fault ? 3 : 0));
@@ -284,6 +354,38 @@ static void test_another_class_of_number_tells_nothing(void) {
     lg_observation_free(&p.seen);
     lg_reference_free(&p.reference);
     lg_batch_free(&p.batch);
+}
+
+// -inf for the label's class has a right answer, inf. A kernel that returns NaN there is at fault
+// itself: the logits are named, for they are worth a look, and nothing is certain.
+static void test_infinity_does_not_acquit_the_kernel(void) {
+    const kernel_row plain = {"-inf", LG_CROSS_ENTROPY,     LG_REDUCTION_NONE, 8,
+                              5,      .breakage = miss_none};
+    const double returned[] = {INFINITY, NAN};
+    for (int wrong = 0; wrong < 2; wrong++) {
+        play p;
+        begin(&plain, &p);
+        lg_tensor_set_f64(&p.batch.input, 3 * 5 + lg_tensor_get_i64(&p.batch.target, 3), -INFINITY);
+        p.loss[3] = returned[wrong];
+        p.reference.loss[3] = INFINITY;
+        lg_attribute_input input = {.batch = &p.batch,
+                                    .reference = &p.reference,
+                                    .kernel = &p.kernel,
+                                    .observation = &p.seen,
+                                    .result_wrong = wrong};
+        lg_finding finding;
+        lg_attribute(&input, &finding);
+        CU_ASSERT_EQUAL(finding.cause, LG_CAUSE_NONFINITE_LOGITS);
+        CU_ASSERT_EQUAL(finding.certain, !wrong);
+        CU_ASSERT_EQUAL(finding.n_rows, 1);
+        CU_ASSERT_EQUAL(finding.n_values, 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(finding.headline, "holds -inf, and it is the label's"));
+        CU_ASSERT_EQUAL(strstr(finding.headline, "IEEE arithmetic") != NULL, wrong);
+        lg_finding_free(&finding);
+        lg_observation_free(&p.seen);
+        lg_reference_free(&p.reference);
+        lg_batch_free(&p.batch);
+    }
 }
 
 // An assert of a launch that is given no labels is no word about the loss.
@@ -326,6 +428,7 @@ static void test_a_launch_without_labels_is_not_blamed(void) {
 static const lg_test tests[] = {
     {"kernels", test_kernels},
     {"another class of number tells nothing", test_another_class_of_number_tells_nothing},
+    {"infinity does not acquit the kernel", test_infinity_does_not_acquit_the_kernel},
     {"a launch without labels is not blamed", test_a_launch_without_labels_is_not_blamed},
 };
 

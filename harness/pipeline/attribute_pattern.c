@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// How likely each kind of broken kernel is by the pattern of what is wrong, where its numbers could
+// not be recomputed: how far off, in the loss or only in the gradient, with which options in use.
+#include "pipeline/attribute_kernel_parts.h"
+#include "pipeline/priors.h"
+
+#include "model/gradient_view.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+// How far the numbers are off.
+typedef enum size {
+    SIZE_ROUNDING, // as rounding can be, where there is much of it
+    SIZE_SMALL,
+    SIZE_LARGE, // beyond a twentieth
+    N_SIZES,
+} size;
+
+// P(size | cause, its numbers could not be recomputed). Rounding leaves small errors; a wrong
+// element, option or offset leaves large ones; what mostly can be recomputed is unlikely here.
+static const struct {
+    lg_cause cause;
+    double p[N_SIZES];
+} sizes[] = {
+    {LG_CAUSE_PRECISION, {0.9, 0.4, 0.02}},
+    {LG_CAUSE_OPTION_INTERPLAY, {0.002, 0.1, 0.6}},
+    {LG_CAUSE_INDEX_OVERFLOW, {0.0005, 0.02, 0.5}},
+    {LG_CAUSE_STRIDES_IGNORED, {0.0005, 0.01, 0.1}},
+    {LG_CAUSE_WRONG_NORMALISATION, {0.001, 0.05, 0.1}},
+    {LG_CAUSE_PADDED_LANES, {0.002, 0.05, 0.1}},
+    {LG_CAUSE_SHARD_STATISTICS, {0.002, 0.05, 0.1}},
+    {LG_CAUSE_GRADIENT_CONTRACT, {0.002, 0.3, 0.6}},
+    {LG_CAUSE_RACE, {0.002, 0.02, 0.05}},
+};
+
+// The largest deviation of the loss, relative; of a number for no number, infinite.
+static double loss_deviation(const lg_suspicion *s) {
+    double off = 0;
+    if (!s->loss || !s->loss->values || s->loss->n != s->reference->n_loss) {
+        return 0;
+    }
+    for (int64_t i = 0; i < s->loss->n; i++) {
+        double want = s->reference->loss[i];
+        double got = s->loss->values[i];
+        bool same = got == want || (isnan(got) && isnan(want));
+        double here = same ? 0 : fabs(got - want) / fmax(1, fabs(want));
+        off = isnan(here) ? INFINITY : fmax(off, here);
+    }
+    return off;
+}
+
+// Of the gradient, relative to the largest element of its row.
+static double gradient_deviation(const lg_suspicion *s) {
+    if (!lg_output_exists(s->gradient) || s->gradient->n != lg_tensor_numel(&s->batch->input)) {
+        return 0;
+    }
+    double off = 0;
+    double largest = 0;
+    lg_gradient_view right = lg_gradient_open(s->batch, s->reference);
+    for (int64_t row = 0; row < right.n_rows; row++) {
+        double scale = 0;
+        double worst = 0;
+        for (int64_t c = 0; c < right.width; c++) {
+            double want = lg_gradient_at(&right, row, c);
+            double got = lg_output_get(s->gradient, lg_gradient_index(&right, row, c));
+            bool same = got == want || (isnan(got) && isnan(want));
+            double here = same ? 0 : fabs(got - want);
+            worst = isnan(here) ? INFINITY : fmax(worst, here);
+            scale = isfinite(want) ? fmax(scale, fabs(want)) : scale;
+        }
+        largest = fmax(largest, scale);
+        off = fmax(off, worst > 0 ? worst / (scale > 0 ? scale : largest > 0 ? largest : 1) : 0);
+    }
+    lg_gradient_close(&right);
+    return off;
+}
+
+static size size_of(const lg_suspicion *s, double off) {
+    bool half = s->batch->input.dtype == LG_FLOAT16 || s->batch->input.dtype == LG_BFLOAT16;
+    double rounding = half ? s->slack : 64 * s->slack;
+    return off <= rounding ? SIZE_ROUNDING : off <= 0.05 ? SIZE_SMALL : SIZE_LARGE;
+}
+
+lg_pattern lg_pattern_of(const lg_suspicion *s) {
+    lg_pattern p = {.loss_off = loss_deviation(s), .gradient_off = gradient_deviation(s)};
+    p.gradient_alone = p.loss_off <= s->slack && p.gradient_off > 0;
+    p.rounding = size_of(s, fmax(p.loss_off, p.gradient_off)) == SIZE_ROUNDING;
+    return p;
+}
+
+// Whether the batch gives the cause room at all.
+static bool has_room(const lg_suspicion *s, const lg_pattern *p, lg_cause cause) {
+    const lg_batch *batch = s->batch;
+    bool softmax = batch->loss.kind == LG_CROSS_ENTROPY;
+    bool options = batch->loss.label_smoothing > 0 || lg_tensor_exists(&batch->weight) ||
+                   s->reference->n_ignored > 0;
+    // Precision and races need nothing of a batch.
+    return (cause != LG_CAUSE_OPTION_INTERPLAY || options) &&
+           (cause != LG_CAUSE_INDEX_OVERFLOW || lg_overflows_narrow_offsets(batch)) &&
+           (cause != LG_CAUSE_STRIDES_IGNORED || lg_is_strided(batch)) &&
+           (cause != LG_CAUSE_WRONG_NORMALISATION ||
+            (batch->loss.reduction == LG_REDUCTION_MEAN && s->reference->scalar)) &&
+           ((cause != LG_CAUSE_PADDED_LANES && cause != LG_CAUSE_SHARD_STATISTICS) || softmax) &&
+           (cause != LG_CAUSE_GRADIENT_CONTRACT || p->gradient_alone);
+}
+
+static const char *pattern_text(const lg_suspicion *s, const lg_pattern *p) {
+    const lg_batch *batch = s->batch;
+    if (p->gradient_alone) {
+        return lg_arena_printf(s->arena,
+                               "the loss is right and the gradient is off by %.2g of its row",
+                               p->gradient_off);
+    }
+    bool smooth = batch->loss.label_smoothing > 0;
+    bool weighted = lg_tensor_exists(&batch->weight);
+    bool ignored = s->reference->n_ignored > 0;
+    return lg_arena_printf(s->arena, "the loss is off by %.2g%s%s%s%s", p->loss_off,
+                           smooth || weighted || ignored ? " with" : "",
+                           smooth ? " label smoothing" : "", weighted ? " class weights" : "",
+                           ignored ? " ignored rows" : "");
+}
+
+int lg_guess_by_pattern(const lg_suspicion *s, const lg_pattern *p, lg_guess *out) {
+    int n = 0;
+    size at = size_of(s, fmax(p->loss_off, p->gradient_off));
+    const char *text = pattern_text(s, p);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (has_room(s, p, sizes[i].cause)) {
+            out[n++] =
+                (lg_guess){.cause = sizes[i].cause,
+                           .weight = lg_prior_of_kernel_cause(sizes[i].cause) * sizes[i].p[at],
+                           .why = text};
+        }
+    }
+    return n;
+}
