@@ -42,6 +42,9 @@ typedef struct lg_observer {
     void (*compiling)(void *context, const char *source);
     void (*column_proven)(void *context, const lg_column_proof *proof);
     void (*case_done)(void *context, const lg_case_result *result);
+    // A point that none of the kernels and modes of a filter could take; `reason` is the last
+    // one's.
+    void (*point_left_out)(void *context, const lg_case_result *result);
     void (*run_ended)(void *context, const lg_run_summary *summary);
 } lg_observer;
 

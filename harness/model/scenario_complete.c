@@ -98,6 +98,8 @@ static void complete_targets(lg_scenario_reader *reader) {
         targets->distribution = targets->probabilities ? LG_DIST_SIMPLEX : LG_DIST_UNIFORM;
     }
     complete_generated(reader, targets, LG_PLACE_TARGETS);
+    targets->open_dtype =
+        !targets->probabilities && !lg_scenario_has(reader, "batch.targets.dtype");
     if (targets->dtype == LG_DTYPE_NONE) {
         targets->dtype = targets->probabilities ? scenario->batch.logits.dtype : LG_INT64;
     }

@@ -89,9 +89,13 @@ static void write_array(lg_str *out, const char *key, const lg_array_spec *spec,
     if (spec->source == LG_ARRAY_ABSENT) {
         return;
     }
-    lg_str_printf(out, "  %s: {dtype: %s", key, lg_dtype_name(spec->dtype));
+    lg_str_printf(out, "  %s: {", key);
+    if (!spec->open_dtype) {
+        lg_str_printf(out, "dtype: %s", lg_dtype_name(spec->dtype));
+    }
     if (place == LG_PLACE_TARGETS) {
-        lg_str_printf(out, ", kind: %s", spec->probabilities ? "probabilities" : "indices");
+        lg_str_printf(out, "%skind: %s", spec->open_dtype ? "" : ", ",
+                      spec->probabilities ? "probabilities" : "indices");
     }
     if (spec->source == LG_ARRAY_VALUES) {
         lg_str_add(out, ", ");

@@ -108,6 +108,32 @@ static bool is_clean(const prover *p, lg_direction direction, const lg_trial *t,
     return *why == NULL;
 }
 
+// Which value a guard misses does not hang on how the work is submitted: one bad batch of each kind
+// is run in the mode itself, the others where a run costs least.
+static lg_trial run_bad(const prover *p, lg_proof_fault fault, lg_direction direction) {
+    prover cheap = *p;
+    switch (fault) {
+    case LG_PROOF_NEGATIVE:
+    case LG_PROOF_FAR:
+    case LG_PROOF_LEAST:
+    case LG_PROOF_AT_WIDTH_LAST:
+    case LG_PROOF_TARGET_BELOW:
+    case LG_PROOF_TARGET_NAN:
+    case LG_PROOF_INPUT_BELOW:
+    case LG_PROOF_INPUT_NAN:
+        cheap.mode = LG_MODE_BLOCKING;
+        break;
+    case LG_PROOF_CLEAN:
+    case LG_PROOF_AT_WIDTH:
+    case LG_PROOF_SEVERAL:
+    case LG_PROOF_TARGET_ABOVE:
+    case LG_PROOF_INPUT_ABOVE:
+    case LG_N_PROOF_FAULTS:
+        break;
+    }
+    return run_trial(&cheap, fault, direction);
+}
+
 static bool prove_bad(const prover *p, lg_direction direction, const char **why) {
     lg_trials trials = {.kernel = p->kernel, .direction = direction};
     lg_proof_fault missed = LG_PROOF_CLEAN;
@@ -116,7 +142,7 @@ static bool prove_bad(const prover *p, lg_direction direction, const char **why)
             continue;
         }
         lg_trial *t = &trials.of[f];
-        *t = run_trial(p, (lg_proof_fault)f, direction);
+        *t = run_bad(p, (lg_proof_fault)f, direction);
         trials.caught[f] = t->ran && is_caught(p->kernel->policy, &t->judgement);
         if (!t->ran) {
             *why = "a built-in bad batch could not be run";

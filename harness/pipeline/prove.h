@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The self-proof of a column (kernel × mode): a built-in clean batch must pass and a built-in bad
-// one must be caught as the policy says. Released builds have lost their asserts before; a column
-// that catches nothing proves nothing, and all its cases are then `untested`.
+// The self-proof of a column (kernel × mode): a built-in clean batch must pass, the same run held
+// against a reference made wrong on purpose must not, and built-in bad batches must be caught as
+// the policy says. Released builds have lost their asserts before; a column that lets one bad value
+// through proves nothing, and all its cases are then `untested`.
+//
+// The bad values are those of pipeline/prove_batch.h: labels C, C in the last row, -1, C + 100, the
+// least of the type, and several at once; probabilities above 1, below 0 and NaN. Forward and
+// backward are proved apart. The backward stages are launched alone, with the total weight from the
+// reference, because an assert of the forward pass would hide what stands behind it; a kernel whose
+// backward pass reads more than that of the forward one is proved by both together.
 #ifndef LG_PIPELINE_PROVE_H
 #define LG_PIPELINE_PROVE_H
 
@@ -15,8 +22,8 @@ typedef enum lg_proof {
     LG_PROOF_INAPPLICABLE, // the mode does not apply to the kernel; its cases will not either
 } lg_proof;
 
-// `*why` (for FAILED and INAPPLICABLE) lives in `arena`: what the bad batch did, and the guard's
-// line when other bad labels show where it is. Errors of lossgate itself go to `diags`, and the
+// `*why` (for FAILED and INAPPLICABLE) lives in `arena`: the bad batch, what came and what the
+// policy promises, which other bad batches were missed and caught, and where the guard stands. Errors of lossgate itself go to `diags`, and the
 // proof fails.
 lg_proof lg_prove_column(lg_device_session *device, const lg_kernel *kernel, lg_mode mode,
                          lg_arena *arena, const char **why, lg_diags *diags);

@@ -98,6 +98,16 @@ static void count(lg_run_summary *summary, const lg_case_result *result) {
     }
 }
 
+static void tell_left_out(session *s, const lg_case_result *result) {
+    s->summary->n_untaken++;
+    for (int i = 0; i < s->options->n_observers; i++) {
+        const lg_observer *o = &s->options->observers[i];
+        if (o->point_left_out) {
+            o->point_left_out(o->context, result);
+        }
+    }
+}
+
 static void tell_case(session *s, int64_t index) {
     slot *done = &s->slots[index];
     point *p = &s->points[s->plan.cases[index].point];
@@ -109,7 +119,7 @@ static void tell_case(session *s, int64_t index) {
         if (!filtered || s->options->only_case) {
             lg_case_run_skip(&done->run);
         } else {
-            s->summary->n_untaken++;
+            tell_left_out(s, &done->run.result);
         }
     }
     if (!done->run.absent) {

@@ -2,6 +2,7 @@
 #include "pipeline/session_case.h"
 
 #include "pipeline/attribute.h"
+#include "pipeline/fit_labels.h"
 #include "pipeline/generate.h"
 #include "pipeline/judge.h"
 #include "pipeline/order_check.h"
@@ -262,8 +263,9 @@ static bool refuse_type(const lg_point_data *data, lg_case_run *run) {
     return true;
 }
 
-static void run_on_device(lg_device_session *device, const lg_point_data *data, lg_case_run *run,
-                          lg_diags *diags) {
+// `handed`: the point's batch as this kernel is given it.
+static void run_on_device(lg_device_session *device, const lg_batch *handed,
+                          const lg_point_data *data, lg_case_run *run, lg_diags *diags) {
     lg_case_result *result = &run->result;
     const lg_kernel *kernel = result->what->kernel;
     bool guarded = kernel->policy != LG_POLICY_NONE;
@@ -272,7 +274,7 @@ static void run_on_device(lg_device_session *device, const lg_point_data *data, 
         return;
     }
     lg_run_request request = {.kernel = kernel,
-                              .batch = &data->batch,
+                              .batch = handed,
                               .mode = result->what->mode,
                               .skip_host_checks = !guarded};
     size_t first = diags->n;
@@ -315,21 +317,12 @@ static bool expects_broken(const lg_scenario *scenario) {
     return false;
 }
 
-void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
-                     const lg_point_data *data, const char *column_failure,
-                     const char *repro_prefix, lg_case_run *out, lg_diags *diags) {
-    *out = (lg_case_run){.result = {.what = what, .max_error_share = NAN}};
+static void run_handed(lg_device_session *device, const lg_batch *handed, bool named,
+                       const lg_point_data *data, const char *column_failure, lg_case_run *out,
+                       lg_diags *diags) {
     lg_case_result *result = &out->result;
-    int64_t begun = now_ns();
-    result->repro = lg_case_repro(what, repro_prefix);
-    if (data->failure) {
-        result->reason = lg_arena_strdup(&out->arena, data->failure);
-        lg_expect_check(result, &out->arena);
-        return;
-    }
-    copy_truth(data, result);
-    const char *unsuited =
-        lg_device_unsuitable(what->kernel, &data->batch, what->mode, &out->arena);
+    const lg_case *what = result->what;
+    const char *unsuited = lg_device_unsuitable(what->kernel, handed, what->mode, &out->arena);
     if (!unsuited && what->mode == LG_MODE_BLOCKING) {
         unsuited = lg_relations_unsuitable(&data->relations, what->kernel, &out->arena);
     }
@@ -353,7 +346,28 @@ void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
         result->reason = lg_arena_strdup(&out->arena, column_failure);
         result->column_failed = true;
     } else {
-        run_on_device(device, data, out, diags);
+        run_on_device(device, handed, data, out, diags);
+    }
+}
+
+void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
+                     const lg_point_data *data, const char *column_failure,
+                     const char *repro_prefix, lg_case_run *out, lg_diags *diags) {
+    *out = (lg_case_run){.result = {.what = what, .max_error_share = NAN}};
+    lg_case_result *result = &out->result;
+    int64_t begun = now_ns();
+    result->repro = lg_case_repro(what, repro_prefix);
+    if (data->failure) {
+        result->reason = lg_arena_strdup(&out->arena, data->failure);
+        lg_expect_check(result, &out->arena);
+        return;
+    }
+    copy_truth(data, result);
+    lg_batch fitted;
+    bool fits = lg_fit_labels(what->scenario, what->kernel, &data->batch, &fitted);
+    run_handed(device, fits ? &fitted : &data->batch, named, data, column_failure, out, diags);
+    if (fits) {
+        lg_tensor_free(&fitted.target);
     }
     lg_expect_check(result, &out->arena);
     result->elapsed_ns = now_ns() - begun;

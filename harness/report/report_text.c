@@ -35,7 +35,7 @@ typedef struct text_report {
     int64_t n_findings_left_out;
     lg_str examples; // one as expected for each fault
     lg_names example_faults;
-    lg_skips skips;
+    lg_skips skips, left_out;
     lg_run_info info;
 } text_report;
 
@@ -127,6 +127,11 @@ static void add_case(void *context, const lg_case_result *result) {
     }
 }
 
+static void leave_out(void *context, const lg_case_result *result) {
+    text_report *report = context;
+    lg_skips_add(&report->left_out, result);
+}
+
 static void print_failed(const text_report *report, FILE *out) {
     for (size_t i = 0; i < report->n_failed; i++) {
         const failed_column *column = &report->failed[i];
@@ -164,10 +169,11 @@ static void print_summary(const text_report *report, const lg_run_summary *summa
         }
     }
     fputs(*separator ? "\n" : "", out);
-    lg_skips_print(&report->skips, out);
+    lg_skips_print(&report->skips, "skipped", out);
     if (summary->n_untaken > 0) {
         fprintf(out, "%" PRId64 " scenario point%s taken by none of the kernels and modes chosen\n",
                 summary->n_untaken, summary->n_untaken == 1 ? " is" : "s are");
+        lg_skips_print(&report->left_out, "left out", out);
     }
     if (summary->exit_code == 3) {
         fputs("nothing was proven\n", out);
@@ -196,6 +202,7 @@ lg_observer lg_report_text(const lg_text_options *options) {
                          .run_begun = begin_run,
                          .column_proven = add_column,
                          .case_done = add_case,
+                         .point_left_out = leave_out,
                          .run_ended = end_run};
 }
 
@@ -210,6 +217,7 @@ void lg_report_text_free(lg_observer *observer) {
         }
         free(report->failed);
         lg_skips_free(&report->skips);
+        lg_skips_free(&report->left_out);
         lg_names_free(&report->example_faults);
         lg_str_free(&report->findings);
         lg_str_free(&report->examples);

@@ -27,10 +27,10 @@ void lg_skips_add(lg_skips *skips, const lg_case_result *result) {
     lg_names_add(&reason->kernels, result->what->kernel->name);
 }
 
-void lg_skips_print(const lg_skips *skips, FILE *out) {
+void lg_skips_print(const lg_skips *skips, const char *word, FILE *out) {
     for (size_t i = 0; i < skips->n; i++) {
         const lg_skip_reason *reason = &skips->reasons[i];
-        fprintf(out, "  skipped %" PRId64 ": %s (", reason->n_cases, reason->text);
+        fprintf(out, "  %s %" PRId64 ": %s (", word, reason->n_cases, reason->text);
         for (size_t k = 0; k < reason->kernels.n && k < MAX_KERNELS; k++) {
             fprintf(out, "%s%s", k ? ", " : "", reason->kernels.items[k]);
         }

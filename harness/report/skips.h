@@ -20,9 +20,10 @@ typedef struct lg_skips {
     size_t n;
 } lg_skips;
 
-void lg_skips_add(lg_skips *skips, const lg_case_result *result); // of verdict skipped
-// "  skipped 12: it takes no int64 targets (my_loss/forward)", a line a reason.
-void lg_skips_print(const lg_skips *skips, FILE *out);
+void lg_skips_add(lg_skips *skips, const lg_case_result *result);
+// "  skipped 12: it takes no int64 targets (my_loss/forward)", a line a reason; `word` is
+// "skipped".
+void lg_skips_print(const lg_skips *skips, const char *word, FILE *out);
 void lg_skips_free(lg_skips *skips);
 
 #endif

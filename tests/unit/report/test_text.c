@@ -129,6 +129,8 @@ static void test_skips_are_told_by_reason(void) {
         f.result.reason = i == 7 ? "it takes no weights" : "it takes no int64 targets";
         page_add(&p, &f.result);
     }
+    f.result.reason = "it has no reduction sum";
+    p.observer.point_left_out(p.observer.context, &f.result);
     p.summary.n_skipped = 8;
     p.summary.n_untaken = 1;
     p.summary.exit_code = 3;
@@ -138,6 +140,7 @@ static void test_skips_are_told_by_reason(void) {
                        "  skipped 7: it takes no int64 targets (a, b, c, d and 2 more)\n"
                        "  skipped 1: it takes no weights (b)\n"
                        "1 scenario point is taken by none of the kernels and modes chosen\n"
+                       "  left out 1: it has no reduction sum (b)\n"
                        "nothing was proven\n";
     const char *found = strstr(text, "8 cases");
     if (!found || strcmp(found, want) != 0) {
