@@ -328,7 +328,6 @@ static void run_handed(lg_device_session *device, const lg_batch *handed, bool n
     }
     if (unsuited && named && refuse_type(data, out)) {
         lg_expect_check(result, &out->arena);
-        result->elapsed_ns = now_ns() - begun;
         return;
     }
     if (unsuited) {
@@ -348,6 +347,7 @@ static void run_handed(lg_device_session *device, const lg_batch *handed, bool n
     } else {
         run_on_device(device, handed, data, out, diags);
     }
+    lg_expect_check(result, &out->arena);
 }
 
 void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
@@ -369,7 +369,6 @@ void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
     if (fits) {
         lg_tensor_free(&fitted.target);
     }
-    lg_expect_check(result, &out->arena);
     result->elapsed_ns = now_ns() - begun;
 }
 
