@@ -159,9 +159,9 @@ static void test_setp_pair(void) {
 
 static void test_set(void) {
     static const lane_row rows[] = {
-        {"set.{eq,ne}.{u32,s32,f32,f16}.{b16,b32,b64}", oracle_set},
-        {"set.{eq,ne,lt,le,gt,ge}.{u32,s32,f32,f16}.{s16,s32,s64,u16,u32,u64}", oracle_set},
-        {"set.{lo,ls,hi,hs}.{u32,s32,f32,f16}.{u16,u32,u64}", oracle_set},
+        {"set.{eq,ne}.{u32,s32,f32,f16,bf16}.{b16,b32,b64}", oracle_set},
+        {"set.{eq,ne,lt,le,gt,ge}.{u32,s32,f32,f16,bf16}.{s16,s32,s64,u16,u32,u64}", oracle_set},
+        {"set.{lo,ls,hi,hs}.{u32,s32,f32,f16,bf16}.{u16,u32,u64}", oracle_set},
         {"set." FLOAT_CMP ".{u32,s32,f32}.{f32,f64}", oracle_set},
         {"set." FLOAT_CMP ".ftz.{u32,s32,f32}.f32", oracle_set},
         {"set." FLOAT_CMP ".{f16,u16,s16,u32,s32}.f16", oracle_set},
@@ -172,7 +172,7 @@ static void test_set(void) {
         {"set.{lt,geu}." BOOL ".{u32,f32}.{f32,f64}", oracle_set},
         {"set.{lt,geu}." BOOL ".{u16,f16,u32}.f16", oracle_set},
         {"set.{lt,geu}." BOOL ".f16x2.f16x2", oracle_set},
-        {"set.{lt,ge}." BOOL ".{u32,f32,f16}.{s16,s32,s64,u16,u32,u64}", oracle_set},
+        {"set.{lt,ge}." BOOL ".{u32,f32,f16,bf16}.{s16,s32,s64,u16,u32,u64}", oracle_set},
     };
     lane_check_rows(rows, N(rows), 16);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 and f64 lanes against the host's own arithmetic under its rounding modes, and the halves
 // against 113-bit arithmetic that rounds once.
-#include "unit/sim/lane_testing.h"
+#include "unit/sim/lane_every.h"
 
 #define N(rows) (sizeof(rows) / sizeof((rows)[0]))
 
@@ -338,12 +338,20 @@ static void test_all_halves(void) {
     lg_arena_free(&arena);
 }
 
+// Every f16 and bf16 through what has one operand.
+static void test_every_sign(void) {
+    int n = lane_check_every_form("{abs,neg}.{f16,f16x2,bf16,bf16x2}", oracle_sign);
+    n += lane_check_every_form("{abs,neg}.ftz.{f16,f16x2}", oracle_sign);
+    CU_ASSERT_EQUAL(n, 12);
+}
+
 int main(void) {
     static const lg_test tests[] = {
         {"f32 in every rounding mode, .ftz and .sat", test_f32},
         {"f64 in every rounding mode", test_f64},
         {"f16, bf16 and packed pairs round once", test_halves},
         {"every f16 and bf16 as an operand", test_all_halves},
+        {"abs and neg of every f16 and bf16", test_every_sign},
         {"min and max of NaN, zeros and signs", test_min_max},
         {"abs, neg, copysign and testp", test_signs},
     };

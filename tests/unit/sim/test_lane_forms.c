@@ -84,6 +84,87 @@ static void test_immediate_widths(void) {
     lg_arena_free(&arena);
 }
 
+// Every combination of modifiers and types that the checker's table accepts.
+static const struct {
+    lg_ptx_op op;
+    const char *modifiers;
+} forms[] = {
+#define LG_PTX_FORM(op, modifiers, operands) {LG_OP_##op, modifiers},
+#include "engine/ptx/forms.def"
+#undef LG_PTX_FORM
+};
+
+// What memory.c, branches and barriers do, or nobody: not for the lanes.
+static bool is_for_lanes(lg_ptx_op op) {
+    static const lg_ptx_op others[] = {
+        LG_OP_MOV,      LG_OP_CVTA,      LG_OP_ISSPACEP,      LG_OP_LD,
+        LG_OP_LDU,      LG_OP_ST,        LG_OP_ATOM,          LG_OP_RED,
+        LG_OP_PREFETCH, LG_OP_PREFETCHU, LG_OP_APPLYPRIORITY, LG_OP_DISCARD,
+        LG_OP_ALLOCA,   LG_OP_STACKSAVE, LG_OP_STACKRESTORE,  LG_OP_BRA,
+        LG_OP_BRX,      LG_OP_CALL,      LG_OP_RET,           LG_OP_EXIT,
+        LG_OP_TRAP,     LG_OP_BRKPT,     LG_OP_PMEVENT,       LG_OP_NANOSLEEP,
+        LG_OP_BAR,      LG_OP_BARRIER,   LG_OP_MEMBAR,        LG_OP_FENCE,
+    };
+    for (size_t i = 0; i < N(others); i++) {
+        if (others[i] == op) {
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct form_walk {
+    lg_arena arena;
+    int n, n_missing;
+} form_walk;
+
+static void check_form(form_walk *walk, const char *name) {
+    lane_test t;
+    bool ok = lane_open(&t, &walk->arena, name);
+    if (t.insn.op == LG_OP_ELECT || (t.insn.op == LG_OP_LOP3 && t.insn.mods.bool_op)) {
+        t.form.n_dst = 2; // d|p, not d
+    }
+    ok = ok && selects(&t);
+    walk->n++;
+    walk->n_missing += !ok;
+    LG_CHECK_ROW(name, ok);
+}
+
+// `rest`: slots that `name` has no words of yet.
+static void expand_form(form_walk *walk, const char *name, const char *rest) {
+    rest += strspn(rest, " ");
+    if (!*rest) {
+        check_form(walk, name);
+        return;
+    }
+    size_t n = strcspn(rest, " ");
+    const char *next = rest + n;
+    bool optional = rest[n - 1] == '?', type = rest[0] == ':';
+    if (optional) {
+        expand_form(walk, name, next);
+    }
+    const char *end = next - optional;
+    for (const char *word = rest + type; word < end;) {
+        size_t length = strcspn(word, "| ?");
+        char longer[128];
+        snprintf(longer, sizeof longer, "%s.%.*s", name, (int)length, word);
+        expand_form(walk, longer, next);
+        word += length + 1;
+    }
+}
+
+static void test_all_forms(void) {
+    form_walk walk = {0};
+    for (size_t i = 0; i < N(forms); i++) {
+        if (is_for_lanes(forms[i].op)) {
+            expand_form(&walk, lg_ptx_op_name(forms[i].op), forms[i].modifiers);
+        }
+    }
+    CU_ASSERT_TRUE(walk.n > 3000);
+    CU_ASSERT_EQUAL(walk.n_missing, 0);
+    lg_arena_free(&walk.arena);
+}
+
 // A form spoilt in one way: it must not be selected.
 typedef struct broken_row {
     const char *what;
@@ -233,6 +314,7 @@ static void test_choice_of_table(void) {
 int main(void) {
     static const lg_test tests[] = {
         {"what nvcc emits is there", test_emitted},
+        {"what the checker accepts is there", test_all_forms},
         {"widths agree with the checker's forms", test_immediate_widths},
         {"malformed instructions are refused", test_broken},
         {"the table follows the CPU and LOSSGATE_ISA", test_choice_of_table},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// set: compare integers, f32 and f64 into a register: all ones for u32 and s32, 1.0 for floats.
+// set: compare integers, f32 and f64 into a register: all ones for u32 and s32, 1.0 for
+// floats.
 #include "engine/sim/lane/lane_compare.h"
 
 #define FORM(name, dst, mask, finish, yes)                                                         \
@@ -22,7 +23,9 @@
     }                                                                                              \
     FORM(set_##cmp##_##T, u32, mask_##cmp##_##T, finish_set_4, UINT32_MAX)                         \
     FORM(set_##cmp##_##T, f32, mask_##cmp##_##T, finish_set_4, 0x3f800000u)
-#define SET_F16(cmp, T) FORM(set_##cmp##_##T, f16, mask_##cmp##_##T, finish_set_2, 0x3c00u)
+#define SET_HALVES(cmp, T)                                                                         \
+    FORM(set_##cmp##_##T, f16, mask_##cmp##_##T, finish_set_2, 0x3c00u)                            \
+    FORM(set_##cmp##_##T, bf16, mask_##cmp##_##T, finish_set_2, 0x3f80u)
 
 #define LOAD_PLAIN                                                                                 \
     const void *pa = lane_in(regs, insn->src[0]);                                                  \
@@ -32,7 +35,7 @@
     flush_f32(pa, lane_in(regs, insn->src[0]));                                                    \
     flush_f32(pb, lane_in(regs, insn->src[1]));
 
-#define SET_INT(cmp, T) SET(cmp, T, LOAD_PLAIN, compare_##cmp##_##T) SET_F16(cmp, T)
+#define SET_INT(cmp, T) SET(cmp, T, LOAD_PLAIN, compare_##cmp##_##T) SET_HALVES(cmp, T)
 #define SET_u16(cmp, p, v) SET_INT(cmp, u16)
 #define SET_u32(cmp, p, v) SET_INT(cmp, u32)
 #define SET_u64(cmp, p, v) SET_INT(cmp, u64)
@@ -56,7 +59,7 @@ LANE_FLOAT_COMPARISONS(SET_f64)
     { name##_plain, name##_and, name##_or, name##_xor }
 #define ROW_INT(cmp, T)                                                                            \
     {COLUMNS(set_##cmp##_##T##_u32), COLUMNS(set_##cmp##_##T##_f32),                               \
-     COLUMNS(set_##cmp##_##T##_f16)},
+     COLUMNS(set_##cmp##_##T##_f16), COLUMNS(set_##cmp##_##T##_bf16)},
 #define ROW_FLOAT(cmp, T) {COLUMNS(set_##cmp##_##T##_u32), COLUMNS(set_##cmp##_##T##_f32)},
 #define ROW_u16(cmp, p, v) ROW_INT(cmp, u16)
 #define ROW_u32(cmp, p, v) ROW_INT(cmp, u32)
@@ -69,7 +72,7 @@ LANE_FLOAT_COMPARISONS(SET_f64)
 #define ROW_f64(cmp, p, v) ROW_FLOAT(cmp, f64)
 
 lg_lane_fn *LG_ISA_NAME(lg_lane_select_set)(const lg_lane_form *f) {
-    static lg_lane_fn *const ints[6][6][3][4] = {
+    static lg_lane_fn *const ints[6][6][4][4] = {
         {LANE_INT_COMPARISONS(ROW_u16)}, {LANE_INT_COMPARISONS(ROW_u32)},
         {LANE_INT_COMPARISONS(ROW_u64)}, {LANE_INT_COMPARISONS(ROW_s16)},
         {LANE_INT_COMPARISONS(ROW_s32)}, {LANE_INT_COMPARISONS(ROW_s64)},
@@ -88,6 +91,7 @@ lg_lane_fn *LG_ISA_NAME(lg_lane_select_set)(const lg_lane_form *f) {
     int to = insn->types[0] == LG_PTX_U32 || insn->types[0] == LG_PTX_S32 ? 0
              : insn->types[0] == LG_PTX_F32                               ? 1
              : insn->types[0] == LG_PTX_F16                               ? 2
+             : insn->types[0] == LG_PTX_BF16                              ? 3
                                                                           : -1;
     if (from == LG_PTX_F32 || from == LG_PTX_F64) {
         int cmp = lane_float_cmp_index(m->cmp), wide = from == LG_PTX_F64;
