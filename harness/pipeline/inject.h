@@ -11,8 +11,9 @@
 //   -------------------  -----------  ------------------------------------------------------------
 //   wrong_head_width     head_width   columns of the input [max(1, classes - 1)]; 1..classes-1. One
 //                                     drawn row gets class classes - 1 if no label is beyond C
-//   one_based_labels     -            every live label + 1
-//   over_shifted_labels  -            every live label - 1
+//   one_based_labels     -            every live label + 1; one drawn row gets class C - 1 first if
+//                                     none has it. Given labels are shifted as they are
+//   over_shifted_labels  -            every live label - 1; the same with class 0
 //   label_equals_width   rows | count [1] | fraction   rows that get the label C
 //   negative_labels      rows | count [1] | fraction   rows that get a negative label
 //                        values       the labels written, cycled [-1, or -2 when -1 is ignored]

@@ -100,6 +100,15 @@ static int64_t spare_class(const lg_label_draft *draft, int64_t shift) {
     return -1;
 }
 
+static bool has_live_label(const lg_label_draft *draft, int64_t wanted) {
+    for (int64_t row = 0; row < draft->n_rows; row++) {
+        if (draft->labels[row] == wanted && wanted != draft->ignore_index) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool inject_shift(int index, int64_t shift, lg_label_draft *draft, lg_injection *injection) {
     int64_t edge = shift > 0 ? draft->head_width - 1 : 0;
     // The edge row's new value must stay visible: not ignored, and a value the dtype holds.
@@ -107,7 +116,8 @@ static bool inject_shift(int index, int64_t shift, lg_label_draft *draft, lg_inj
         return true;
     }
     int64_t spare = spare_class(draft, shift);
-    if (!ensure_edge_class(draft, index, edge)) {
+    // Given labels are shifted as they are; where none leaves the range, nothing shows the shift.
+    if (draft->given ? !has_live_label(draft, edge) : !ensure_edge_class(draft, index, edge)) {
         return true;
     }
     for (int64_t row = 0; row < draft->n_rows; row++) {
@@ -115,7 +125,7 @@ static bool inject_shift(int index, int64_t shift, lg_label_draft *draft, lg_inj
         if (label == draft->ignore_index || !in_range(draft, label)) {
             continue;
         }
-        if (label + shift == draft->ignore_index) {
+        if (label + shift == draft->ignore_index && !draft->given) {
             // The shift must not turn a label into the ignored one: the row gets another class.
             if (spare < 0) {
                 continue;

@@ -143,6 +143,62 @@ static void test_strides_keep_values(void) {
     lg_batch_free(&strided);
 }
 
+// What a scenario lists is handed over as it is, changed by the fault alone.
+static void test_given_labels_are_only_shifted(void) {
+    static const struct {
+        const char *name;
+        lg_cause kind;
+        int64_t ignore_index;
+        int64_t labels[3], want[3];
+        bool fired;
+        int64_t n_rows;
+    } table[] = {
+        {"1-based", LG_CAUSE_ONE_BASED_LABELS, -100, {0, 2, 1}, {1, 3, 2}, true, 1},
+        {"1-based, nothing leaves the range",
+         LG_CAUSE_ONE_BASED_LABELS,
+         -100,
+         {0, 1, 0},
+         {0, 1, 0},
+         false,
+         0},
+        {"1-based, one becomes the ignored",
+         LG_CAUSE_ONE_BASED_LABELS,
+         1,
+         {0, 2, 0},
+         {1, 3, 1},
+         true,
+         1},
+        {"over-shifted", LG_CAUSE_OVER_SHIFTED_LABELS, -100, {0, 2, 1}, {-1, 1, 0}, true, 1},
+        {"over-shifted, nothing leaves the range",
+         LG_CAUSE_OVER_SHIFTED_LABELS,
+         -100,
+         {1, 2, 1},
+         {1, 2, 1},
+         false,
+         0},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        int64_t labels[3];
+        memcpy(labels, table[i].labels, sizeof labels);
+        lg_scenario scenario = plain(LG_CROSS_ENTROPY, 3, 3);
+        scenario.loss.ignore_index = table[i].ignore_index;
+        scenario.batch.targets = (lg_array_spec){.source = LG_ARRAY_VALUES,
+                                                 .dtype = LG_INT64,
+                                                 .values_are_integers = true,
+                                                 .int_values = {.n = 3, .items = labels},
+                                                 .values = {.n = 3}};
+        scenario.n_faults = 1;
+        scenario.faults[0].kind = table[i].kind;
+        lg_batch batch = make(&scenario);
+        for (int64_t k = 0; k < 3; k++) {
+            LG_CHECK_ROW(table[i].name, lg_tensor_get_i64(&batch.target, k) == table[i].want[k]);
+        }
+        LG_CHECK_ROW(table[i].name, batch.injections[0].fired == table[i].fired);
+        LG_CHECK_ROW(table[i].name, batch.injections[0].n_rows == table[i].n_rows);
+        lg_batch_free(&batch);
+    }
+}
+
 static void test_errors(void) {
     int64_t shape[] = {2, 2};
     int64_t labels[] = {0, 1, 2};
@@ -203,6 +259,7 @@ static const lg_test tests[] = {
     {"label distributions", test_label_distributions},
     {"binary and probabilities", test_binary_and_probabilities},
     {"strides keep values", test_strides_keep_values},
+    {"given labels are only shifted", test_given_labels_are_only_shifted},
     {"errors", test_errors},
     {"labels only", test_labels_only_has_the_same_labels},
 };
