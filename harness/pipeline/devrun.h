@@ -62,6 +62,18 @@ bool lg_device_prepare(lg_device_session *session, const lg_kernel *kernel, lg_d
 const char *lg_device_unsuitable(const lg_kernel *kernel, const lg_batch *batch, lg_mode mode,
                                  lg_arena *arena);
 
+// Warp instructions that a launch of so many warps on this batch may take before it counts as a
+// hang: far more than a right kernel needs, even one that does it all in one thread or in blocks of
+// 32 warps that add up in double precision (test_devrun_budget.c shows how far), and few enough
+// that a hang on a small batch takes a few seconds on the embedded device, whose own limit is
+// 10^10.
+enum {
+    LG_BUDGET_LEAST = 20 * 1000 * 1000,
+    LG_BUDGET_PER_WARP = 20 * 1000,
+    LG_BUDGET_PER_ELEMENT = 4000, // of input and target
+};
+uint64_t lg_device_budget(const lg_batch *batch, double n_warps);
+
 // The refusal of a call for integer labels of a type that this kernel does not take, as the
 // dispatch of an operation has it, when nothing else keeps the kernel from the batch; cause NONE
 // otherwise.
@@ -72,7 +84,7 @@ typedef struct lg_run_request {
     const lg_kernel *kernel;
     const lg_batch *batch;
     lg_mode mode;
-    uint64_t budget;   // warp instructions; 0: default
+    uint64_t budget;   // warp instructions of a launch; 0: lg_device_budget
     uint64_t schedule; // seeds the order of blocks and warps; 0: in order
     // Given: forward is not launched for a backward pass, which finds this as its total weight.
     const double *total_weight;

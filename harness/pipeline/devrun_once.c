@@ -22,6 +22,7 @@ typedef struct run {
     lg_calls calls;
     const lg_stage **stages;
     int n_stages;
+    uint64_t budget;            // of a launch; 0: lg_device_budget
     const char *earlier_launch; // of a batch before, which ended the context; NULL: it lives
 } run;
 
@@ -201,6 +202,12 @@ static bool launch_stage(run *r, const lg_stage *stage, bool *submitted) {
     if (!raise_shared_limit(r, function, g.shared_bytes)) {
         return false;
     }
+    double warps = 1;
+    for (int i = 0; i < 3; i++) {
+        warps *= (double)g.grid[i] * (double)g.block[i];
+    }
+    warps = warps / 32 + (double)(g.grid[0] * g.grid[1] * g.grid[2]); // the last of a block
+    r->driver->set_budget(r->budget ? r->budget : lg_device_budget(r->batch, warps));
     r->calls.launches[r->calls.n_launches++] =
         (lg_launch_note){.what = {.entry = entry,
                                   .stage = (int)(stage - r->kernel->stages),
@@ -276,7 +283,7 @@ static bool set_up(run *r, const lg_run_request *request) {
             "the driver was started with %s launches; this mode needs a process of its own",
             r->options->blocking ? "asynchronous" : "blocking");
     }
-    r->driver->set_budget(request->budget);
+    r->budget = request->budget;
     // How work is submitted changes no race within a block: one mode looks for them.
     r->driver->set_checks(request->mode == LG_MODE_BLOCKING ? LG_DEVICE_CHECK_RACE : 0);
     r->driver->set_schedule(request->schedule);

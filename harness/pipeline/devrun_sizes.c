@@ -57,6 +57,14 @@ static void measure_strides(const lg_batch *batch, int64_t *value) {
     }
 }
 
+uint64_t lg_device_budget(const lg_batch *batch, double n_warps) {
+    const double most = 1e10;
+    double n = (double)lg_tensor_numel(&batch->input) +
+               (double)lg_tensor_numel(lg_batch_device_target(batch));
+    double budget = LG_BUDGET_LEAST + LG_BUDGET_PER_WARP * n_warps + LG_BUDGET_PER_ELEMENT * n;
+    return (uint64_t)(budget < most ? budget : most);
+}
+
 lg_size_values lg_sizes_measure(const lg_batch *batch) {
     lg_size_values sizes = {.label_smoothing = batch->loss.label_smoothing,
                             .dtype_bytes = (int64_t)lg_dtype_bytes(batch->input.dtype)};
