@@ -43,6 +43,13 @@ typedef struct lg_label_evidence {
     int64_t n_fractional;  // float targets with a fractional part
     double first_fractional;
     int64_t first_fractional_row;
+    // Out-of-range labels by their place, in the order of the labels. A run is a stretch of one
+    // value; one that is joined has its own value to the left or, in a map, above it.
+    int64_t row_length; // labels in a row of a map; 0: the labels have no second dimension
+    int64_t n_out_runs;
+    int64_t longest_out_run;
+    int64_t longest_out_run_value;
+    int64_t n_out_joined;
 } lg_label_evidence;
 
 typedef struct lg_attribute_input {
@@ -57,6 +64,8 @@ typedef struct lg_attribute_input {
 
 void lg_evidence_collect(const lg_batch *batch, lg_label_evidence *out);
 void lg_evidence_print(const lg_label_evidence *evidence, lg_str *out);
+// The rest of what attribution looks at: types, shapes, weights, and what was observed of the run.
+void lg_evidence_print_run(const lg_attribute_input *input, lg_str *out);
 
 // Fills `out`; free with lg_finding_free. A clean batch and run give cause NONE.
 void lg_attribute(const lg_attribute_input *input, lg_finding *out);

@@ -44,7 +44,11 @@ static bool allocate(lg_diagnose_pass *p, lg_diags *diags) {
     int64_t width = lg_batch_head_width(&p->batch);
     p->has_table = lg_label_table_init(&p->table, width, p->options->classes,
                                        p->options->ignore_index, p->targets.dtype);
+    const lg_array_source *t = &p->targets;
+    bool map = p->has_table && t->rank >= 3;
+    bool mapped = !map || lg_label_table_set_map(&p->table, t->shape[t->rank - 1]);
     bool ok = p->labels && p->reals && p->bad && (!p->has_logits || p->n_minus) && p->has_table;
+    ok = ok && mapped;
     return ok ||
            lg_error(diags, (lg_loc){.file = p->options->targets},
                     "needs more memory than there is: %lld positions a sample", (long long)spatial);

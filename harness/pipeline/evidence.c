@@ -78,10 +78,20 @@ bool lg_label_table_init(lg_label_table *table, int64_t head_width, int64_t clas
     return fine;
 }
 
+bool lg_label_table_set_map(lg_label_table *table, int64_t row_length) {
+    if (row_length > 1) {
+        table->above = calloc((size_t)row_length, sizeof *table->above);
+        table->evidence.row_length = table->above ? row_length : 0;
+    }
+    return row_length <= 1 || table->above;
+}
+
 void lg_label_table_free(lg_label_table *table) {
     free(table->counts);
     free(table->seen);
     free(table->out);
+    free(table->above);
+    table->above = NULL;
     table->counts = NULL;
     table->seen = NULL;
     table->out = NULL;
@@ -134,6 +144,23 @@ static void count_out(lg_label_table *table, int64_t label) {
     }
 }
 
+// Where the label lies: `at` is its place among all.
+static void place_out_of_range(lg_label_table *table, int64_t label, int64_t at) {
+    lg_label_evidence *e = &table->evidence;
+    int64_t length = e->row_length;
+    bool first_of_row = at == 0 || (length > 0 && at % length == 0);
+    bool left = table->run > 0 && table->last == label;
+    bool joined = left && !first_of_row;
+    joined = joined || (length > 0 && at >= length && table->above[at % length] == label);
+    e->n_out_joined += joined;
+    e->n_out_runs += !left;
+    table->run = left ? table->run + 1 : 1;
+    if (table->run > e->longest_out_run) {
+        e->longest_out_run = table->run;
+        e->longest_out_run_value = label;
+    }
+}
+
 static void add_out_of_range(lg_label_table *table, int64_t label, unsigned patterns) {
     lg_label_evidence *e = &table->evidence;
     e->n_negative += label < 0;
@@ -150,7 +177,17 @@ static void add_out_of_range(lg_label_table *table, int64_t label, unsigned patt
 
 void lg_label_table_add(lg_label_table *table, int64_t label) {
     lg_label_evidence *e = &table->evidence;
-    e->n++;
+    int64_t at = e->n++;
+    bool out = label != e->ignore_index && (label < 0 || label >= e->head_width);
+    if (out) {
+        place_out_of_range(table, label, at);
+    } else {
+        table->run = 0;
+    }
+    table->last = label;
+    if (table->above) {
+        table->above[at % e->row_length] = label;
+    }
     if (label == e->ignore_index) {
         e->n_ignored++;
         return;
@@ -158,7 +195,7 @@ void lg_label_table_add(lg_label_table *table, int64_t label) {
     e->min = label < e->min ? label : e->min;
     e->max = label > e->max ? label : e->max;
     e->n_zero += label == 0;
-    bool in_range = label >= 0 && label < e->head_width;
+    bool in_range = !out;
     // A nonzero class of int32 size is the low half of a pair whose high half is 0, and as float
     // bits a subnormal, which is no class: only the other labels need a closer look.
     unsigned patterns = LG_PATTERN_INT32_PAIR;
@@ -237,6 +274,12 @@ bool lg_label_table_of_batch(const lg_batch *batch, lg_label_table *table) {
                              batch->loss.ignore_index, given->dtype)) {
         return false;
     }
+    // The last dimension of a map is its row.
+    bool map = given->rank >= 3;
+    if (map && !lg_label_table_set_map(table, given->shape[given->rank - 1])) {
+        lg_label_table_free(table);
+        return false;
+    }
     int64_t n = lg_tensor_numel(given);
     bool packed = lg_tensor_is_contiguous(given);
     for (int64_t i = 0; i < n; i++) {
@@ -260,46 +303,5 @@ void lg_evidence_collect(const lg_batch *batch, lg_label_evidence *out) {
     if (!batch->target_is_probability && lg_label_table_of_batch(batch, &table)) {
         *out = table.evidence;
         lg_label_table_free(&table);
-    }
-}
-
-void lg_evidence_print(const lg_label_evidence *e, lg_str *out) {
-    lg_str_printf(out, "labels        %" PRId64 " of %s, %" PRId64 " ignored (%" PRId64 ")\n", e->n,
-                  lg_dtype_name(e->dtype), e->n_ignored, e->ignore_index);
-    lg_str_printf(out, "classes       head width %" PRId64, e->head_width);
-    if (e->classes > 0) {
-        lg_str_printf(out, ", data set %" PRId64, e->classes);
-    }
-    lg_str_add(out, "\n");
-    if (e->n > e->n_ignored) {
-        lg_str_printf(out, "range         %" PRId64 " .. %" PRId64 ", %" PRId64 " distinct\n",
-                      e->min, e->max, e->n_distinct);
-    }
-    lg_str_printf(
-        out, "in range      %" PRId64 " labels, %" PRId64 " classes, class 0 %" PRId64 " times\n",
-        e->n_in_range, e->n_distinct_in_range, e->n_zero);
-    lg_str_printf(out,
-                  "out of range  %" PRId64 " negative, %" PRId64 " equal to the width, %" PRId64
-                  " above it, %" PRId64 " distinct\n",
-                  e->n_negative, e->n_at_width, e->n_above_width, e->n_distinct_out);
-    if (e->n_dominant_out > 0) {
-        lg_str_printf(out, "dominant      %" PRId64 ", %" PRId64 " times\n", e->dominant_out,
-                      e->n_dominant_out);
-    }
-    const struct {
-        const char *name;
-        int64_t n;
-    } patterns[] = {{"float32 bits", e->n_float32_bits}, {"float64 bits", e->n_float64_bits},
-                    {"int32 pairs", e->n_int32_pairs},   {"signed bytes", e->n_sign_bytes},
-                    {"INT_MIN", e->n_int_min},           {"addresses", e->n_pointers},
-                    {"fractional", e->n_fractional}};
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
-        if (patterns[i].n > 0) {
-            lg_str_printf(out, "pattern       %s %" PRId64 "\n", patterns[i].name, patterns[i].n);
-        }
-    }
-    if (e->n_fractional > 0) {
-        lg_str_printf(out, "fractional    %g in row %" PRId64 "\n", e->first_fractional,
-                      e->first_fractional_row);
     }
 }

@@ -32,6 +32,9 @@ typedef struct lg_label_table {
     lg_value_count *out;   // out-of-range values; after finish: the first n_out, by value
     int64_t n_out;         // distinct out-of-range values counted
     int64_t out_capacity;  // slots of the hash while collecting: a power of two
+    int64_t *above;        // the last row_length labels of a map, as a ring; NULL: no map
+    int64_t last;          // the label before
+    int64_t run;           // its run, when it is out of range
     int64_t n_out_dropped; // labels whose value found no slot: more than LG_OUT_LIMIT distinct ones
     // Live labels that have the pattern, in range or not: a misread concerns every row.
     int64_t n_all_float64;
@@ -48,6 +51,8 @@ enum {
 // false when memory is out.
 bool lg_label_table_init(lg_label_table *table, int64_t head_width, int64_t classes,
                          int64_t ignore_index, lg_dtype dtype);
+// Labels come in rows of this many: a map. Before the first label; false when memory is out.
+bool lg_label_table_set_map(lg_label_table *table, int64_t row_length);
 void lg_label_table_add(lg_label_table *table, int64_t label);
 void lg_label_table_finish(lg_label_table *table);
 void lg_label_table_free(lg_label_table *table);

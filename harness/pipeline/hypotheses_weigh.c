@@ -161,6 +161,28 @@ static double log_drawn_values(const stray_part *part, stray s) {
     return lg_log_add(apart, together);
 }
 
+// How well the places of the out-of-range labels in a map fit a fault that fills areas, or one that
+// picks rows one by one; 0 without a map. Only stray faults know a place: classes fill areas too.
+static double log_places(const weighing *w, stray s, const stray_part *part) {
+    const lg_label_evidence *e = &w->table->evidence;
+    double m = (double)(e->n_negative + e->n_at_width + e->n_above_width);
+    if (e->row_length == 0 || m < 4 || part->rows[s] * 2 < (int64_t)m) {
+        return 0;
+    }
+    double share = m / (double)(e->n > 0 ? e->n : 1);
+    double chance = 1 - (1 - share) * (1 - share); // of a like one to the left or above
+    double joined = (double)e->n_out_joined / m;
+    if (s == STRAY_SENTINEL) {
+        return joined > (1 + chance) / 2 ? 0 : log(LG_PRIOR_SCATTERED_SENTINEL);
+    }
+    if (joined <= chance) {
+        return 0;
+    }
+    double surprise = joined * log(joined / chance);
+    surprise += joined < 1 ? (1 - joined) * log((1 - joined) / (1 - chance)) : 0;
+    return fmax(-m * surprise, log(LG_PRIOR_JOINED_STRAY));
+}
+
 // ln P(these rows, these values) of one stray fault that picks its rows among `among`.
 static double log_stray(const weighing *w, stray s, const stray_part *part, int64_t among) {
     int64_t m = part->rows[s];
@@ -180,7 +202,7 @@ static double log_stray(const weighing *w, stray s, const stray_part *part, int6
     } else if (s == STRAY_WIDE) {
         values += log(LG_PRIOR_DTYPE_WIDE);
     }
-    return log(count) - lg_log_choose((double)among, (double)m) + values;
+    return log(count) - lg_log_choose((double)among, (double)m) + values + log_places(w, s, part);
 }
 
 // --- one structure: a remap, a set of strays, a sentinel -----------------------------------------

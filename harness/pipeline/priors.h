@@ -85,6 +85,12 @@ double lg_prior_of_stray_rows(int64_t m, int64_t n);
 int64_t lg_sentinel_min_rows(int64_t n);
 double lg_prior_of_sentinel_rows(int64_t m, int64_t n);
 
+// In a map a sentinel fills areas; scattered over it, it is one in five (thin borders, noise). A
+// stray fault picks its rows one by one: labels that touch their like far more often than chance
+// has it are none of its, down to the least factor.
+#define LG_PRIOR_SCATTERED_SENTINEL 0.2
+#define LG_PRIOR_JOINED_STRAY 1e-6
+
 // Which value a sentinel is: the conventions in use, then anything. `head_width` itself counts as
 // one (the void class numbered after the real ones).
 double lg_prior_of_sentinel(int64_t value, int64_t head_width);
