@@ -32,6 +32,9 @@ typedef struct lg_loss_options {
     int64_t ignore_index; // tested before the bounds; may lie inside or outside [0, C)
     double label_smoothing;
     lg_direction direction;
+    // Class probabilities: a class of probability 0 adds 0 whatever its logit is (0·log 0 = 0). No
+    // key of a scenario: a kernel's manifest declares it.
+    bool zero_log_zero;
 } lg_loss_options;
 
 const char *lg_loss_kind_name(lg_loss_kind kind);

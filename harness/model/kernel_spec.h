@@ -78,6 +78,7 @@ typedef struct lg_kernel {
     uint32_t target_dtypes;
     uint32_t reductions;
     bool probability_targets;         // takes probabilities (only those)
+    bool zero_log_zero;               // a class of probability 0 adds 0, whatever its logit is
     bool label_smoothing;             // honours loss.label_smoothing
     bool weights;                     // honours class weights
     bool unbatched, batched, spatial; // input shapes C, N×C, N×C×d…

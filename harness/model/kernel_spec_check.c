@@ -155,6 +155,9 @@ static bool check_types(const kernel_check *check) {
     if (kernel->probability_targets && check->family == LG_NLL_LOSS) {
         ok = error_at(check, "probability_targets", "nll_loss takes class indices");
     }
+    if (kernel->zero_log_zero && (!kernel->probability_targets || binary)) {
+        ok = error_at(check, "zero_log_zero", "only kernels of class probabilities have this rule");
+    }
     if (kernel->label_smoothing && check->family != LG_CROSS_ENTROPY) {
         ok = error_at(check, "label_smoothing", "%s has no label smoothing",
                       lg_loss_kind_name(check->family));

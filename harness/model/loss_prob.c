@@ -6,8 +6,8 @@
 //   sum, and mean = sum / rows: the number of rows, never the weights
 //
 // (PyTorch: cross_entropy_loss_prob_target in LossNLL.cpp.) t is used as it is, normalised or not;
-// 0·(-inf) is NaN, there is no 0·log 0 = 0. No row is ignored; one with a t outside [0, 1] or NaN
-// is invalid.
+// 0·(-inf) is NaN; there is no 0·log 0 = 0, unless the kernel declares it (zero_log_zero). No row
+// is ignored; one with a t outside [0, 1] or NaN is invalid.
 #include "model/loss_kinds.h"
 #include "model/loss_row.h"
 #include "model/loss_softmax.h"
@@ -43,7 +43,8 @@ static void forward_row(const lg_loss_context *context, int64_t row, lg_referenc
     lg_sum abs = {0};
     lg_sum mass = {0};
     for (int64_t c = 0; c < context->width; c++) {
-        double term = context->q[c] * ((max - context->x[c]) + log_z);
+        bool nothing = context->q[c] == 0 && context->batch->loss.zero_log_zero;
+        double term = nothing ? 0 : context->q[c] * ((max - context->x[c]) + log_z);
         lg_sum_add(&sum, term);
         lg_sum_add(&abs, fabs(term));
         lg_sum_add(&mass, fabs(context->q[c]));

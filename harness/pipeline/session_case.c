@@ -350,6 +350,19 @@ static void run_handed(lg_device_session *device, const lg_batch *handed, bool n
     lg_expect_check(result, &out->arena);
 }
 
+// A kernel that declares a rule of its own is held to that: the reference is made again with it.
+// Everything else of `own` is borrowed.
+static bool take_own_rule(const lg_kernel *kernel, const lg_point_data *data, lg_point_data *own) {
+    if (!kernel->zero_log_zero || !data->has_reference || !data->batch.target_is_probability) {
+        return false;
+    }
+    *own = *data;
+    own->batch.loss.zero_log_zero = true;
+    own->view.loss.zero_log_zero = true;
+    bool backward = own->batch.loss.direction & LG_BACKWARD;
+    return lg_reference_compute(&own->view, backward, &own->reference);
+}
+
 void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
                      const lg_point_data *data, const char *column_failure,
                      const char *repro_prefix, lg_case_run *out, lg_diags *diags) {
@@ -362,12 +375,18 @@ void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
         lg_expect_check(result, &out->arena);
         return;
     }
+    lg_point_data own;
+    bool has_own = take_own_rule(what->kernel, data, &own);
+    data = has_own ? &own : data;
     copy_truth(data, result);
     lg_batch fitted;
     bool fits = lg_fit_labels(what->scenario, what->kernel, &data->batch, &fitted);
     run_handed(device, fits ? &fitted : &data->batch, named, data, column_failure, out, diags);
     if (fits) {
         lg_tensor_free(&fitted.target);
+    }
+    if (has_own) {
+        lg_reference_free(&own.reference);
     }
     result->elapsed_ns = now_ns() - begun;
 }

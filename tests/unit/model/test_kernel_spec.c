@@ -196,6 +196,11 @@ static const bad_row bad[] = {
      6,
      3,
      {"the input cannot be int64", "class indices are integers", "no label smoothing"}},
+    {"a rule for probabilities without them",
+     BEGIN "    dtypes: [float32]\n    zero_log_zero: true\n    stages: [" STAGE "]\n",
+     7,
+     1,
+     {"only kernels of class probabilities"}},
     {"policy twice", KERNEL "    policies: [nan]\n    stages: [" STAGE "]\n", 7, 1, {"not both"}},
     {"no policy",
      "family: nll_loss\n" SOURCE "kernels:\n  - {name: k, dtypes: [float32], stages: [" STAGE

@@ -245,6 +245,44 @@ static void test_all_seen(void) {
     }
 }
 
+// 0·log 0: NaN by the contract, 0 where a kernel declares that rule. A class that has a share of
+// the probability keeps its infinite loss under both.
+static void test_zero_log_zero(void) {
+    static const struct {
+        const char *name;
+        bool rule;
+        double shares[2];
+        double want;
+    } rows[] = {
+        {"the contract", false, {0, 1}, NAN},
+        {"the rule", true, {0, 1}, 0},
+        {"a masked class with a share", true, {0.5, 0.5}, INFINITY},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        lg_batch batch = {.loss = {.kind = LG_CROSS_ENTROPY,
+                                   .reduction = LG_REDUCTION_NONE,
+                                   .ignore_index = -100,
+                                   .direction = LG_BOTH,
+                                   .zero_log_zero = rows[i].rule},
+                          .classes = 2,
+                          .target_is_probability = true};
+        CU_ASSERT_TRUE_FATAL(lg_tensor_init(&batch.input, LG_FLOAT64, 2, (int64_t[]){1, 2}));
+        CU_ASSERT_TRUE_FATAL(lg_tensor_init(&batch.target, LG_FLOAT64, 2, (int64_t[]){1, 2}));
+        lg_tensor_set_f64(&batch.input, 0, -INFINITY);
+        lg_tensor_set_f64(&batch.input, 1, 0);
+        for (int c = 0; c < 2; c++) {
+            lg_tensor_set_f64(&batch.target, c, rows[i].shares[c]);
+        }
+        lg_reference reference;
+        CU_ASSERT_TRUE_FATAL(lg_reference_compute(&batch, true, &reference));
+        double got = reference.loss[0];
+        LG_CHECK_ROW(rows[i].name, isnan(rows[i].want) ? isnan(got) : got == rows[i].want);
+        LG_CHECK_ROW(rows[i].name, isfinite(reference.grad_input[0]));
+        lg_reference_free(&reference);
+        lg_batch_free(&batch);
+    }
+}
+
 int main(void) {
     static const lg_test tests[] = {
         {"index targets as recorded", test_index},
@@ -252,6 +290,7 @@ int main(void) {
         {"probability targets as recorded", test_probability},
         {"binary targets as recorded", test_binary},
         {"every recorded case was run", test_all_seen},
+        {"0 log 0", test_zero_log_zero},
     };
     return lg_run_tests("model loss, recorded results", tests, sizeof tests / sizeof tests[0]);
 }
