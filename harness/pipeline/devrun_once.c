@@ -4,6 +4,7 @@
 
 #include "support/alloc.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,11 +203,9 @@ static bool launch_stage(run *r, const lg_stage *stage, bool *submitted) {
     if (!raise_shared_limit(r, function, g.shared_bytes)) {
         return false;
     }
-    double warps = 1;
-    for (int i = 0; i < 3; i++) {
-        warps *= (double)g.grid[i] * (double)g.block[i];
-    }
-    warps = warps / 32 + (double)(g.grid[0] * g.grid[1] * g.grid[2]); // the last of a block
+    double blocks = (double)g.grid[0] * (double)g.grid[1] * (double)g.grid[2];
+    double threads = (double)g.block[0] * (double)g.block[1] * (double)g.block[2];
+    double warps = blocks * ceil(threads / 32);
     r->driver->set_budget(r->budget ? r->budget : lg_device_budget(r->batch, warps));
     r->calls.launches[r->calls.n_launches++] =
         (lg_launch_note){.what = {.entry = entry,
