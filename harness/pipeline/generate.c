@@ -354,9 +354,12 @@ static bool make_weights(generation *g) {
     lg_array_shape classes = {.rank = 1, .size = {lg_batch_head_width(batch)}};
     lg_array_shape elements = {.rank = batch->input.rank};
     memcpy(elements.size, batch->input.shape, sizeof elements.size);
-    // pos_weight broadcasts over everything but the columns of a multi-label input.
-    lg_array_shape columns = {.rank = 1,
-                              .size = {batch->input.rank > 1 ? batch->input.shape[1] : 1}};
+    // pos_weight broadcasts over all but the columns of a multi-label input: [columns, 1, …].
+    lg_array_shape columns = {.rank = 1, .size = {1}};
+    for (int i = 1; i < batch->input.rank; i++) {
+        columns.rank = i;
+        columns.size[i - 1] = i == 1 ? batch->input.shape[1] : 1;
+    }
     lg_array_shape upstream = {0};
     if (scenario->loss.reduction == LG_REDUCTION_NONE) {
         upstream = binary ? elements : g->rows;

@@ -24,6 +24,7 @@ typedef enum pw_factor {
     PW_RANK,
     PW_LAYOUT,
     PW_DIRECTION,
+    PW_POSITIVE,
     PW_N_FACTORS,
 } pw_factor;
 
@@ -34,6 +35,7 @@ enum { PW_TARGET_INT64, PW_TARGET_INT32, PW_TARGET_UINT8, PW_TARGET_PROBABILITIE
 enum { PW_RANK_C, PW_RANK_NC, PW_RANK_NCL, PW_RANK_NCHW };
 enum { PW_LAYOUT_CONTIGUOUS, PW_LAYOUT_STRIDED, PW_LAYOUT_EXPANDED };
 enum { PW_DIRECTION_FORWARD };
+enum { PW_POSITIVE_NONE };
 
 typedef struct pw_factor_row {
     const char *name;
@@ -51,18 +53,29 @@ static const pw_factor_row pw_factors[PW_N_FACTORS] = {
     [PW_RANK] = {"rank", 4, {"C", "N×C", "N×C×L", "N×C×H×W"}},
     [PW_LAYOUT] = {"layout", 3, {"contiguous", "strided", "expanded"}},
     [PW_DIRECTION] = {"direction", 3, {"forward", "backward", "both"}},
+    [PW_POSITIVE] = {"positive", 2, {"none", "{uniform: [0.5, 3.0]}"}},
 };
 
 typedef struct pw_point {
     uint8_t level[PW_N_FACTORS];
 } pw_point;
 
+static inline bool pw_is_binary(lg_loss_kind loss) {
+    return loss == LG_BCE || loss == LG_BCE_WITH_LOGITS;
+}
+
 // What cannot go together.
 static inline bool pw_is_possible(lg_loss_kind loss, const pw_point *p) {
     bool probabilities = p->level[PW_TARGET] == PW_TARGET_PROBABILITIES;
-    // Smoothing and class probabilities belong to cross_entropy.
-    if (loss != LG_CROSS_ENTROPY &&
-        (p->level[PW_SMOOTHING] != PW_SMOOTHING_NONE || probabilities)) {
+    bool binary = pw_is_binary(loss);
+    // Smoothing and class probabilities belong to cross_entropy, and a binary target is always one.
+    if (loss != LG_CROSS_ENTROPY && p->level[PW_SMOOTHING] != PW_SMOOTHING_NONE) {
+        return false;
+    }
+    if (loss != LG_CROSS_ENTROPY && probabilities != binary) {
+        return false;
+    }
+    if (loss != LG_BCE_WITH_LOGITS && p->level[PW_POSITIVE] != PW_POSITIVE_NONE) {
         return false;
     }
     // Probabilities ignore nothing, and uint8 cannot hold -100.
@@ -151,6 +164,16 @@ static const pw_view pw_views[] = {
     [PW_RANK_NCHW] = {"9", "\n  extent: [3, 4]", "[72, 1, 24, 6]", "[24, 8, 2]", "[0, 12, 4, 1]"},
 };
 
+// Binary losses have no class axis: a lone dimension is the samples, and all but the first are
+// walked with one stride.
+static const pw_view pw_binary_views[] = {
+    [PW_RANK_C] = {"9", "", "[2]", "[3]", NULL},
+    [PW_RANK_NC] = {"9", "", "[1, 9]", "[14, 2]", "[0, 1]"},
+    [PW_RANK_NCL] = {"9", "\n  extent: [5]", "[61, 10, 2]", "[1, 45, 9]", "[0, 5, 1]"},
+    [PW_RANK_NCHW] = {"9", "\n  extent: [3, 4]", "[150, 24, 8, 2]", "[75, 12, 4, 1]",
+                      "[0, 12, 4, 1]"},
+};
+
 static inline void pw_write_loss(lg_loss_kind loss, const pw_point *p, lg_str *out) {
     static const char *const ignore_index[] = {
         [PW_IGNORE_NONE] = "-100",
@@ -161,9 +184,14 @@ static inline void pw_write_loss(lg_loss_kind loss, const pw_point *p, lg_str *o
     lg_str_printf(out, "loss:\n  kind: %s\n  reduction: %s\n  direction: %s\n",
                   lg_loss_kind_name(loss), pw_factors[PW_REDUCTION].levels[p->level[PW_REDUCTION]],
                   pw_factors[PW_DIRECTION].levels[p->level[PW_DIRECTION]]);
-    lg_str_printf(out, "  weight: %s\n  ignore_index: %s\n",
-                  pw_factors[PW_WEIGHT].levels[p->level[PW_WEIGHT]],
-                  ignore_index[p->level[PW_IGNORE]]);
+    lg_str_printf(out, "  weight: %s\n", pw_factors[PW_WEIGHT].levels[p->level[PW_WEIGHT]]);
+    if (!pw_is_binary(loss)) {
+        lg_str_printf(out, "  ignore_index: %s\n", ignore_index[p->level[PW_IGNORE]]);
+    }
+    if (p->level[PW_POSITIVE] != PW_POSITIVE_NONE) {
+        lg_str_printf(out, "  pos_weight: %s\n",
+                      pw_factors[PW_POSITIVE].levels[p->level[PW_POSITIVE]]);
+    }
     if (p->level[PW_SMOOTHING] != PW_SMOOTHING_NONE) {
         lg_str_printf(out, "  label_smoothing: %s\n",
                       pw_factors[PW_SMOOTHING].levels[p->level[PW_SMOOTHING]]);
@@ -173,30 +201,37 @@ static inline void pw_write_loss(lg_loss_kind loss, const pw_point *p, lg_str *o
     }
 }
 
-static inline void pw_write_batch(const pw_point *p, int seed, lg_str *out) {
-    const pw_view *view = &pw_views[p->level[PW_RANK]];
+static inline void pw_write_batch(lg_loss_kind loss, const pw_point *p, int seed, lg_str *out) {
+    bool binary = pw_is_binary(loss);
+    const pw_view *view = &(binary ? pw_binary_views : pw_views)[p->level[PW_RANK]];
     bool strided = p->level[PW_LAYOUT] == PW_LAYOUT_STRIDED;
     bool expanded = p->level[PW_LAYOUT] == PW_LAYOUT_EXPANDED;
     bool probabilities = p->level[PW_TARGET] == PW_TARGET_PROBABILITIES;
     const char *input = pw_factors[PW_INPUT].levels[p->level[PW_INPUT]];
-    lg_str_printf(out, "batch:\n  seed: %d\n  samples: %s%s\n  classes: 6\n", seed, view->samples,
-                  view->extent);
+    lg_str_printf(out, "batch:\n  seed: %d\n  samples: %s%s\n", seed, view->samples, view->extent);
+    if (!binary || p->level[PW_RANK] != PW_RANK_C) {
+        lg_str_add(out, "  classes: 6\n");
+    }
     if (p->level[PW_IGNORE] != PW_IGNORE_NONE && p->level[PW_RANK] != PW_RANK_C) {
         lg_str_add(out, "  ignored_fraction: 0.25\n");
     }
-    lg_str_printf(out, "  logits: {dtype: %s, distribution: normal, scale: 2.0", input);
+    lg_str_printf(out, "  logits: {dtype: %s", input);
+    if (loss != LG_BCE) { // which draws probabilities
+        lg_str_add(out, ", distribution: normal, scale: 2.0");
+    }
     const char *stride = strided ? view->strided : expanded ? view->expanded : NULL;
     if (stride) {
         lg_str_printf(out, ", stride: %s", stride);
     }
     lg_str_add(out, "}\n  targets: ");
     if (probabilities) {
-        lg_str_printf(out, "{kind: probabilities, dtype: %s, distribution: simplex", input);
+        lg_str_printf(out, "{kind: probabilities, dtype: %s, distribution: %s", input,
+                      binary ? "uniform" : "simplex");
     } else {
         lg_str_printf(out, "{dtype: %s, distribution: uniform",
                       pw_factors[PW_TARGET].levels[p->level[PW_TARGET]]);
     }
-    stride = !strided ? NULL : probabilities ? view->strided : view->labels_strided;
+    stride = !strided ? NULL : probabilities && !binary ? view->strided : view->labels_strided;
     if (stride) {
         lg_str_printf(out, ", stride: %s", stride);
     }
@@ -207,13 +242,16 @@ static inline void pw_write(lg_loss_kind loss, const pw_point *p, int seed, lg_s
     lg_str_add(out, "# Generated by `test_pipeline_pairwise --write`, which also checks it.\n"
                     "title: Options in pairs");
     for (int f = 0; f < PW_N_FACTORS; f++) {
-        bool weighted = f == PW_WEIGHT && p->level[f] != 0;
+        bool weighted = (f == PW_WEIGHT || f == PW_POSITIVE) && p->level[f] != 0;
+        if (f == PW_POSITIVE && loss != LG_BCE_WITH_LOGITS) {
+            continue;
+        }
         lg_str_printf(out, ", %s %s", pw_factors[f].name,
                       weighted ? "given" : pw_factors[f].levels[p->level[f]]);
     }
     lg_str_add(out, "\n");
     pw_write_loss(loss, p, out);
-    pw_write_batch(p, seed, out);
+    pw_write_batch(loss, p, seed, out);
     lg_str_add(out, "run: {modes: [blocking]}\n");
 }
 
