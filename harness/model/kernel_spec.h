@@ -93,6 +93,9 @@ typedef struct lg_kernel {
     lg_stage *stages;
 } lg_kernel;
 
+// The directions it has stages for.
+lg_direction lg_kernel_directions(const lg_kernel *kernel);
+
 typedef struct lg_kernel_set {
     lg_arena arena;
     int64_t n;

@@ -81,3 +81,11 @@ void lg_kernel_set_free(lg_kernel_set *set) {
     lg_arena_free(&set->arena);
     *set = (lg_kernel_set){0};
 }
+
+lg_direction lg_kernel_directions(const lg_kernel *kernel) {
+    int directions = 0;
+    for (int i = 0; i < kernel->n_stages; i++) {
+        directions |= (int)kernel->stages[i].direction;
+    }
+    return (lg_direction)directions;
+}

@@ -104,17 +104,13 @@ static const char *strides_reason(const lg_kernel *kernel, const lg_batch *batch
 }
 
 static const char *direction_reason(const lg_kernel *kernel, const lg_batch *batch) {
-    bool forward = false;
-    bool backward = false;
-    for (int i = 0; i < kernel->n_stages; i++) {
-        *(kernel->stages[i].direction == LG_BACKWARD ? &backward : &forward) = true;
-    }
-    if ((batch->loss.direction & LG_FORWARD) && !forward) {
+    lg_direction directions = lg_kernel_directions(kernel);
+    if ((batch->loss.direction & LG_FORWARD) && !(directions & LG_FORWARD)) {
         return "it has no forward pass";
     }
     // Where both are asked for, a kernel without a backward pass is judged by its forward pass
     // alone.
-    if (batch->loss.direction == LG_BACKWARD && !backward) {
+    if (batch->loss.direction == LG_BACKWARD && !(directions & LG_BACKWARD)) {
         return "it has no backward pass";
     }
     return NULL;

@@ -92,15 +92,6 @@ static void compare_gradient(const lg_batch *batch, const lg_reference *referenc
     lg_gradient_close(&right);
 }
 
-static bool has_stage(const lg_kernel *kernel, lg_direction direction) {
-    for (int i = 0; i < kernel->n_stages; i++) {
-        if (kernel->stages[i].direction == direction) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // Compares an output when it was observed; one that had to be observed and was not is `missing`.
 static void compare_named(const lg_batch *batch, const lg_reference *reference,
                           const lg_observation *observation, const char *name, lg_quantity quantity,
@@ -122,8 +113,9 @@ void lg_compare_outputs(const lg_batch *batch, const lg_reference *reference,
         out->broken_fence = output->fence_broken ? output : out->broken_fence;
         out->unwritten = output->n_unwritten > 0 ? output : out->unwritten;
     }
-    bool forward = (batch->loss.direction & LG_FORWARD) && has_stage(kernel, LG_FORWARD);
-    bool backward = (batch->loss.direction & LG_BACKWARD) && has_stage(kernel, LG_BACKWARD);
+    int ran = (int)batch->loss.direction & (int)lg_kernel_directions(kernel);
+    bool forward = ran & LG_FORWARD;
+    bool backward = ran & LG_BACKWARD;
     bool scalar = batch->loss.reduction != LG_REDUCTION_NONE;
     if (!reference) {
         const lg_output *loss = lg_observation_output(observation, "output");

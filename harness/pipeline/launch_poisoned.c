@@ -6,7 +6,7 @@
 bool lg_run_poisoned(lg_device_session *session, const lg_run_request *request, lg_observation *out,
                      lg_diags *diags) {
     lg_batch bad;
-    if (!lg_proof_batch(request->kernel, LG_PROOF_AT_WIDTH, lg_proof_directions(request->kernel),
+    if (!lg_proof_batch(request->kernel, LG_PROOF_AT_WIDTH, lg_kernel_directions(request->kernel),
                         &bad)) {
         return lg_error(diags, request->kernel->loc, "%s: there is no bad batch to end a context",
                         request->kernel->name);

@@ -180,7 +180,7 @@ lg_proof lg_prove_column(lg_device_session *device, const lg_kernel *kernel, lg_
     if (mode == LG_MODE_POISONED) {
         p.mode = LG_MODE_ASYNC; // the batch that ends the context must do so, unwaited for
     }
-    lg_direction directions = lg_proof_directions(kernel);
+    lg_direction directions = lg_kernel_directions(kernel);
     lg_trial clean = run_trial(&p, LG_PROOF_CLEAN, directions);
     if (clean.unsuited) {
         *why = clean.unsuited;

@@ -20,14 +20,6 @@ static lg_dtype pick(uint32_t set, const lg_dtype *preferred, int n) {
     return LG_DTYPE_NONE;
 }
 
-lg_direction lg_proof_directions(const lg_kernel *kernel) {
-    int directions = 0;
-    for (int i = 0; i < kernel->n_stages; i++) {
-        directions |= kernel->stages[i].direction;
-    }
-    return (lg_direction)directions;
-}
-
 static lg_loss_options pick_options(const lg_kernel *kernel) {
     lg_loss_options options = {.kind = kernel->family, .ignore_index = -100};
     const lg_reduction order[] = {LG_REDUCTION_MEAN, LG_REDUCTION_SUM, LG_REDUCTION_NONE};

@@ -28,9 +28,6 @@ typedef enum lg_proof_fault {
 // "label C in one row"; static.
 const char *lg_proof_fault_text(lg_proof_fault fault);
 
-// The directions this kernel has stages for.
-lg_direction lg_proof_directions(const lg_kernel *kernel);
-
 // Whether there is such a batch for this kernel: uint8 labels are never negative, a loss on labels
 // has no probabilities.
 bool lg_proof_applies(const lg_kernel *kernel, lg_proof_fault fault);
