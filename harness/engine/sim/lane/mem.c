@@ -16,15 +16,16 @@ LANE_INLINE bool is_run(const uint64_t *a, uint64_t step) {
 // A warp that walks a row goes in steps too long for the processor's own prefetcher; an iteration
 // is too long for it to run ahead. Guesses from the last two accesses what the one after the next
 // few touches. A wrong guess costs nothing but time: a prefetch does not fault.
+#define FETCH(p, write) ((write) ? __builtin_prefetch(p, 1) : __builtin_prefetch(p, 0))
 LANE_INLINE void fetch_ahead(const lg_alloc *site, uint64_t *last, uint64_t at, uint64_t bytes,
                              const bool write) {
     enum { AHEAD = 4, LINE = 64 };
     uintptr_t next = (uintptr_t)site->host + at + AHEAD * (at - *last);
     *last = at;
     for (uint64_t i = 0; i < bytes; i += LINE) {
-        __builtin_prefetch((const void *)(next + i), write);
+        FETCH((const void *)(next + i), write);
     }
-    __builtin_prefetch((const void *)(next + bytes - 1), write);
+    FETCH((const void *)(next + bytes - 1), write);
 }
 
 LANE_INLINE bool is_uniform(const uint64_t *a) {
