@@ -117,7 +117,7 @@ static int guess_memory(const lg_suspicion *s, lg_guess *out) {
     bool far = lg_overflows_narrow_offsets(s->batch);
     if (lg_is_strided(s->batch)) {
         out[n++] =
-            (lg_guess){LG_CAUSE_STRIDES_IGNORED, 0.6,
+            (lg_guess){LG_CAUSE_STRIDES_IGNORED, 0.5,
                        lg_arena_printf(s->arena, "%s is left behind on a strided view", buffer)};
     }
     if (s->reference->n_ignored > 0) {
@@ -129,7 +129,7 @@ static int guess_memory(const lg_suspicion *s, lg_guess *out) {
                                       "%s is left behind although every label is valid: offsets up "
                                       "to %" PRId64,
                                       buffer, lg_tensor_numel(&s->batch->input));
-    out[n++] = (lg_guess){LG_CAUSE_INDEX_OVERFLOW, far ? 0.5 : 0.002, why};
+    out[n++] = (lg_guess){LG_CAUSE_INDEX_OVERFLOW, far ? 0.6 : 0.002, why};
     return n;
 }
 

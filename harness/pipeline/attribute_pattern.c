@@ -128,10 +128,13 @@ int lg_guess_by_pattern(const lg_suspicion *s, const lg_pattern *p, lg_guess *ou
     const char *text = pattern_text(s, p);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (has_room(s, p, sizes[i].cause)) {
-            out[n++] =
-                (lg_guess){.cause = sizes[i].cause,
-                           .weight = lg_prior_of_kernel_cause(sizes[i].cause) * sizes[i].p[at],
-                           .why = text};
+            // What moves a loss seldom spares it and hits the gradient alone.
+            bool elsewhere = p->gradient_alone && sizes[i].cause != LG_CAUSE_GRADIENT_CONTRACT &&
+                             sizes[i].cause != LG_CAUSE_PRECISION;
+            double weight = lg_prior_of_kernel_cause(sizes[i].cause) * sizes[i].p[at];
+            out[n++] = (lg_guess){.cause = sizes[i].cause,
+                                  .weight = elsewhere ? weight * LG_PRIOR_LOSS_SPARED : weight,
+                                  .why = text};
         }
     }
     return n;

@@ -15,6 +15,8 @@ double lg_prior_of_cause(lg_cause cause);
 // Relative frequency of a fault among broken kernels; 0 for data causes. From the mutants and the
 // public reports about kernels: sums that are too narrow and options that meet lead.
 double lg_prior_of_kernel_cause(lg_cause cause);
+// A fault of a loss leaves the loss right and shows in the gradient alone.
+#define LG_PRIOR_LOSS_SPARED 0.2
 // Recomputed numbers are taken for chance with this per number that tells them from the right ones,
 // times the slack of the comparison, and at most so many numbers count: they are not independent.
 #define LG_CHANCE_MATCHES 3
