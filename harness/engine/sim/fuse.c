@@ -71,29 +71,35 @@ static const lg_ptx_insn *next_f32(run *r, lg_ptx_op op, lg_ptx_mods mods) {
     return insn && has_mods(insn, mods) ? insn : NULL;
 }
 
+// s of the formula below; -1 when it is not that.
+static int32_t match_shifted(run *r, int32_t x) {
+    const lg_ptx_mods nearest = {.round = LG_ROUND_RN};
+    const lg_ptx_insn *scaled = next_f32(r, LG_OP_FMA, nearest);
+    if (!scaled || !reads(r, scaled, 1, x) || !is_bits(r, scaled, 2, 0x3bbb989d) ||
+        !is_bits(r, scaled, 3, 0x3f000000)) {
+        return -1;
+    }
+    const lg_ptx_insn *sat = next_f32(r, LG_OP_CVT, (lg_ptx_mods){.sat = true});
+    if (!sat || sat->n_types != 2 || sat->types[1] != LG_PTX_F32 ||
+        !reads(r, sat, 1, written(r, scaled, 1))) {
+        return -1;
+    }
+    const lg_ptx_insn *shifted = next_f32(r, LG_OP_FMA, (lg_ptx_mods){.round = LG_ROUND_RM});
+    if (!shifted || !reads(r, shifted, 1, written(r, sat, 1)) ||
+        !is_bits(r, shifted, 2, 0x437c0000) || !is_bits(r, shifted, 3, 0x4b400001)) {
+        return -1;
+    }
+    return written(r, shifted, 2);
+}
+
 // nvcc's expf behind the difference, if any, that it is taken of:
 //   t = sat(fma(x, 0x3bbb989d, 1/2));  s = fma.rm(t, 252, 12582913);  n = s + -12583039;
 //   y = fma(x, 0x32a57060, fma(x, 0x3fb8aa3b, -n));  d = ex2(y) * (s << 23)
 // Returns the product, NULL when it is not that. Everything on the way has no other reader.
 static const lg_ptx_insn *match_exp(run *r, int32_t x) {
     const lg_ptx_mods nearest = {.round = LG_ROUND_RN}, plain = {0};
-    const lg_ptx_insn *scaled = next_f32(r, LG_OP_FMA, nearest);
-    if (!scaled || !reads(r, scaled, 1, x) || !is_bits(r, scaled, 2, 0x3bbb989d) ||
-        !is_bits(r, scaled, 3, 0x3f000000)) {
-        return NULL;
-    }
-    const lg_ptx_insn *sat = next_f32(r, LG_OP_CVT, (lg_ptx_mods){.sat = true});
-    if (!sat || sat->n_types != 2 || sat->types[1] != LG_PTX_F32 ||
-        !reads(r, sat, 1, written(r, scaled, 1))) {
-        return NULL;
-    }
-    const lg_ptx_insn *shifted = next_f32(r, LG_OP_FMA, (lg_ptx_mods){.round = LG_ROUND_RM});
-    if (!shifted || !reads(r, shifted, 1, written(r, sat, 1)) ||
-        !is_bits(r, shifted, 2, 0x437c0000) || !is_bits(r, shifted, 3, 0x4b400001)) {
-        return NULL;
-    }
+    int32_t s = match_shifted(r, x);
     const lg_ptx_insn *n = next_f32(r, LG_OP_ADD, nearest);
-    int32_t s = written(r, shifted, 2);
     if (!n || !reads(r, n, 1, s) || !is_bits(r, n, 2, 0xcb40007f)) {
         return NULL;
     }
