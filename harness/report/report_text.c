@@ -104,7 +104,9 @@ static void add_example(text_report *report, const lg_case_result *result) {
 static void add_case(void *context, const lg_case_result *result) {
     text_report *report = context;
     const lg_table_cell *cell = lg_table_add(&report->table, result);
-    if (result->verdict == LG_SKIPPED) {
+    const lg_expect *expect = &result->what->scenario->expect;
+    bool meant = expect->has_verdict && expect->verdict == LG_SKIPPED;
+    if (result->verdict == LG_SKIPPED && !meant) {
         lg_skips_add(&report->skips, result);
     }
     failed_column *column =
