@@ -139,13 +139,27 @@ static void conclude_facts(lg_diagnosis *d) {
     finding->certain = finding->certain && !fact->doubtful;
 }
 
-// All labels out of range are the one value next to the classes: it may be a class, moved or
-// missing in the head, as well as none.
+// Whether every label out of range may be a class that the head does not have.
+static bool all_may_be_classes(const lg_label_table *table) {
+    return table->n_out > 0 && table->n_out_dropped == 0 && table->out[0].value >= 0 &&
+           table->out[table->n_out - 1].value < LG_LARGEST_CLASS;
+}
+
+// What speaks for the first cause is how often which class occurs, and no more: all labels out of
+// range are the one value next to the classes, which may be a class, moved or missing in the head,
+// as well as none; or they may all be classes, and are held for blends of a mask; or a single value
+// is held for the classes that are missing.
 static bool only_frequencies_tell(const lg_diagnosis *d) {
     const lg_label_evidence *l = &d->table.evidence;
-    bool declared = l->classes > l->head_width;
-    return !declared && d->table.n_out == 1 && d->table.n_out_dropped == 0 &&
-           (d->table.out[0].value == -1 || d->table.out[0].value == l->head_width);
+    const lg_label_table *table = &d->table;
+    lg_cause first = d->finding->cause;
+    bool one = table->n_out == 1 && table->n_out_dropped == 0;
+    bool next = one && (table->out[0].value == -1 || table->out[0].value == l->head_width);
+    if (l->classes > l->head_width) {
+        return false; // the declared number of classes tells
+    }
+    return next || (first == LG_CAUSE_CORRUPT_LABELS && all_may_be_classes(table)) ||
+           (first == LG_CAUSE_WRONG_HEAD_WIDTH && one);
 }
 
 void lg_diagnosis_conclude(lg_diagnosis *d) {

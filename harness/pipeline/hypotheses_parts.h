@@ -26,7 +26,7 @@ typedef enum stray {
 } stray;
 
 // Classes beyond this are no classes: no head is that wide.
-#define LG_MOST_CLASSES (INT64_C(1) << 26)
+#define LG_MOST_CLASSES LG_LARGEST_CLASS
 
 // The labels of [0, C) as Zipf ranks: view v has the rank of label k at k - (v - 1).
 enum { N_VIEWS = 4 };

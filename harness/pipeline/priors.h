@@ -138,8 +138,9 @@ double lg_prior_of_corrupt(int64_t value, int64_t head_width);
 // wrong once in thirty years if the model is right, and leaves room for the model to be off. What
 // only the frequencies of classes tell apart is never certain, however small the rest: when all
 // labels out of range are the one value next to the classes, -1 or C, a shift and a stray label
-// differ in nothing else.
+// differ in nothing else (attribute_rank.c has the other such cases).
 #define LG_CERTAIN_REST 1e-9
+#define LG_LARGEST_CLASS (INT64_C(1) << 26) // no head is wider
 // The batch identifies a cause when all others together are less likely than this; else the finding
 // is ambiguous and names the fewest causes that leave no more than this out.
 #define LG_IDENTIFIED_REST 0.02

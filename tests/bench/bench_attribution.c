@@ -152,6 +152,10 @@ static void measure_one(measurement *m, const draw *d, int64_t index) {
     m->n_unnamed += !named;
     m->n_pairs += batch->n_injections > 1;
     m->n_pairs_both += batch->n_injections > 1 && all_named;
+    if ((finding.certain && !right) || !named) {
+        printf("batch %" PRId64 ": %s, found %s%s\n", index, lg_cause_name(truth),
+               lg_cause_name(finding.cause), finding.certain ? ", certain" : "");
+    }
     lg_attribution grade = lg_attribution_grade(batch, &finding);
     m->n_exact += grade == LG_ATTRIBUTION_EXACT;
     m->n_ambiguous += grade == LG_ATTRIBUTION_AMBIGUOUS;
@@ -238,6 +242,8 @@ static bool report(const measurement *m, world in) {
            m->n_identified, m->n_identified_exact,
            100 * (double)m->n_identified_exact / (double)(m->n_identified ? m->n_identified : 1),
            m->n_signed, m->n_signed_exact);
+    printf("certain and wrong %" PRId64 ", no injected cause named %" PRId64 "\n",
+           m->n_certain_wrong, m->n_unnamed);
     print_confusion(m);
     bool calibrated = print_calibration(m);
     printf("\nleast probability given to the truth\n");
