@@ -36,18 +36,42 @@ void lg_clean_add(lg_clean_sums *sums, double rank, int64_t count) {
     lg_clean_add_more(sums, rank, 0, count);
 }
 
+enum { first_terms = 12 };
+
+// The first terms k^-s. Five of them cost an exponential; the others are products of these. Powers
+// here were an eighth of the gate's time.
+static void fill_first(double terms[first_terms + 1], double s) {
+    terms[1] = 1;
+    terms[2] = exp(-s * 0.69314718055994531); // ln 2
+    terms[3] = exp(-s * 1.0986122886681098);  // ln 3
+    terms[5] = exp(-s * 1.6094379124341003);  // ln 5
+    terms[7] = exp(-s * 1.9459101490553132);  // ln 7
+    terms[11] = exp(-s * 2.3978952727983707); // ln 11
+    terms[4] = terms[2] * terms[2];
+    terms[6] = terms[2] * terms[3];
+    terms[8] = terms[4] * terms[2];
+    terms[9] = terms[3] * terms[3];
+    terms[10] = terms[2] * terms[5];
+    terms[12] = terms[6] * terms[2];
+}
+
 // 1 + 2^-s + … + n^-s: the first terms, and the rest by its integral between the midpoints.
 static double harmonic(double n, double s) {
-    const double first = 12;
+    double terms[first_terms + 1];
+    fill_first(terms, s);
     double sum = 0;
-    for (double k = 1; k <= n && k <= first; k++) {
-        sum += pow(k, -s);
+    for (int k = 1; k <= n && k <= first_terms; k++) {
+        sum += terms[k];
     }
-    if (n > first) {
-        double from = first + 0.5;
+    if (n > first_terms) {
+        const double from = first_terms + 0.5;
+        const double log_from = 2.5257286443082556; // ln 12.5
         double to = n + 0.5;
-        sum += fabs(s - 1) < 1e-6 ? log(to / from) : (pow(to, 1 - s) - pow(from, 1 - s)) / (1 - s);
-        sum += s / 24 * (pow(to, -s - 1) - pow(from, -s - 1));
+        double log_to = log(to);
+        double from_power = exp((1 - s) * log_from);
+        double to_power = exp((1 - s) * log_to);
+        sum += fabs(s - 1) < 1e-6 ? log_to - log_from : (to_power - from_power) / (1 - s);
+        sum += s / 24 * (to_power / (to * to) - from_power / (from * from));
     }
     return sum;
 }
