@@ -136,7 +136,9 @@ static void conclude_facts(lg_diagnosis *d) {
         }
     }
     set_claims(finding);
-    finding->certain = finding->certain && !fact->doubtful;
+    // Which label fault stands beside a fact is weighed, and two at once are never certain.
+    bool weighed = d->n_facts == 1 && finding->hypotheses[0].with != LG_CAUSE_NONE;
+    finding->certain = finding->certain && !fact->doubtful && !weighed;
 }
 
 // Whether every label out of range may be a class that the head does not have.
@@ -155,7 +157,7 @@ static bool only_frequencies_tell(const lg_diagnosis *d) {
     lg_cause first = d->finding->cause;
     bool one = table->n_out == 1 && table->n_out_dropped == 0;
     bool next = one && (table->out[0].value == -1 || table->out[0].value == l->head_width);
-    if (l->classes > l->head_width) {
+    if (l->classes > l->head_width && first == LG_CAUSE_WRONG_HEAD_WIDTH) {
         return false; // the declared number of classes tells
     }
     return next || (first == LG_CAUSE_CORRUPT_LABELS && all_may_be_classes(table)) ||
