@@ -4,8 +4,12 @@
 //   - a lane that is not in its own mask;
 //   - a mask that names a lane that has not ended and does not execute this instruction with the
 //     same mask: on a GPU such a lane is waited for, here it never comes;
-//   - shfl that reads from a lane that does not take part, or has ended.
 // A lane that has ended, or that the block never had, may be named: it is not waited for.
+//
+// What shfl reads from a lane that takes no part is another matter: the value is undefined, the
+// instruction is not, and a kernel that looks before it uses the value is right. So the value is a
+// poison: as a float and as the halves of a double far larger than any loss, as an integer far out
+// of any range. A sum or a maximum that takes it shows it; a minimum of floats would not.
 #include "engine/sim/race.h"
 
 #include <string.h>
@@ -88,29 +92,37 @@ static uint32_t source_of(uint32_t lane, uint32_t b, uint32_t c, lg_ptx_sub mode
     return from <= last ? from : lane;
 }
 
-static void check_sources(lg_exec *x, const char *regs, const lg_insn *insn, uint32_t active) {
+enum { POISON = 0x7F7FFFFF };
+
+// The lanes whose source takes no part.
+static uint32_t lanes_without_source(const char *regs, const lg_insn *insn, uint32_t active) {
+    uint32_t without = 0;
     for (uint32_t rest = active; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
         uint32_t from = source_of(lane, value_of(regs + insn->src[1], lane),
                                   value_of(regs + insn->src[2], lane), (lg_ptx_sub)insn->aux[2]);
         uint32_t members = value_of(regs + insn->src[3], lane) & active;
-        if (from != lane && !(members >> from & 1)) {
-            char text[192];
-            snprintf(text, sizeof text, "%.48s of lane %u reads from lane %u, which %s",
-                     mnemonic(x, insn), lane, from,
-                     !(x->warp->live >> from & 1) ? "has ended or never was" : "takes no part");
-            find(x, insn, lane, "warp barrier without its lanes", text);
-            return;
-        }
+        without |= (uint32_t)(from != lane && !(members >> from & 1)) << lane;
+    }
+    return without;
+}
+
+static void poison(char *slot, uint32_t lanes) {
+    static const uint32_t value = POISON;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        memcpy(slot + __builtin_ctz(rest) * 4, &value, sizeof value);
     }
 }
 
 void lg_exchange(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active) {
     bool mixed = check_masks(x, insn, regs + insn->src[insn->aux[0]], active);
-    if (insn->aux[1] && (mixed || active != UINT32_MAX)) {
-        check_sources(x, regs, insn, active);
-    }
+    // Before the lane function: the result may go where an operand is.
+    bool partial = insn->aux[1] && (mixed || active != UINT32_MAX);
+    uint32_t without = partial ? lanes_without_source(regs, insn, active) : 0;
     ((lg_lane_fn *)(uintptr_t)insn->imm)(regs, insn, active);
+    if (without) {
+        poison(regs + insn->dst[0], without);
+    }
 }
 
 void lg_warp_sync(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active) {
