@@ -107,6 +107,8 @@ typedef struct lg_observation {
     lg_fault_record *records; // n_records of them
     lg_memory_finding memory;
     const char *race; // sanitizer text of a race or divergent barrier, or NULL
+    // A buffer the kernel was given to read and changed, in words; NULL: none was seen to change.
+    const char *input_written;
     const char *log;  // device log: printf and assert lines, "" when empty
     int n_outputs;
     lg_output outputs[LG_MAX_OUTPUTS];

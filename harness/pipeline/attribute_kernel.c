@@ -194,12 +194,17 @@ int lg_diagnose_kernel(const lg_diagnosis *d, lg_guess *out) {
     if (!begin(d, &s)) {
         return 0;
     }
+    const char *why = NULL;
+    lg_cause cause = lg_suspect_overwritten(&s, &why);
+    if (cause != LG_CAUSE_NONE) {
+        *out = (lg_guess){cause, 1, why};
+        return 1;
+    }
     if (s.seen->race) {
         *out = (lg_guess){LG_CAUSE_RACE, 1, lg_arena_strdup(s.arena, s.seen->race)};
         return 1;
     }
-    const char *why = NULL;
-    lg_cause cause = suspect_false_alarm(&s, &why);
+    cause = suspect_false_alarm(&s, &why);
     if (cause != LG_CAUSE_NONE) {
         *out = (lg_guess){cause, 1, why};
         return 1;

@@ -67,4 +67,7 @@ lg_cause lg_suspect_missing_rows(const lg_suspicion *s, const char **why);
 // attribute_gradient.c: a gradient whose softmax has lanes beyond the classes.
 lg_cause lg_suspect_padded_gradient(const lg_suspicion *s, const char **why);
 
+// attribute_inputs.c: an input that is no longer what was uploaded.
+lg_cause lg_suspect_overwritten(const lg_suspicion *s, const char **why);
+
 #endif

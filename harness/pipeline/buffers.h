@@ -52,6 +52,8 @@ typedef struct lg_buffers {
     int n_scratch;
     lg_device_buffer *scratch; // as the kernel's, in the run's arena
     void *ring;                // host memory of the fault records, or NULL
+    bool has_total_weight;     // what the backward stages were given is kept
+    unsigned char total_weight[8];
 } lg_buffers;
 
 // Index of a name of the vocabulary, or LG_N_ARGS. Scratch names are not in it.
@@ -67,9 +69,23 @@ bool lg_buffers_make(lg_buffers *buffers, const lg_kernel *kernel, const lg_batc
 CUdeviceptr lg_buffers_address(const lg_buffers *buffers, const lg_kernel *kernel, const char *arg);
 
 // Reads the outputs back into the observation; their values stay NULL when the context is dead.
-// Inputs are freed first, so that host and device do not both hold all of a large batch.
-void lg_buffers_read(lg_buffers *buffers, const lg_kernel *kernel, bool context_dead,
-                     lg_observation *out, lg_calls *calls);
+// Inputs are compared with what was uploaded and freed first, so that host and device do not both
+// hold all of a large batch.
+void lg_buffers_read(lg_buffers *buffers, const lg_kernel *kernel, const lg_batch *batch,
+                     bool context_dead, lg_observation *out, lg_calls *calls);
+
+// --- buffers_inputs.c
+
+// Compares an input bit for bit with what was uploaded, in pieces. The first element of the first
+// input that differs goes into out->input_written, in words.
+void lg_buffers_check_input(const lg_buffers *buffers, const lg_batch *batch, lg_arg_id arg,
+                            lg_observation *out, lg_calls *calls);
+// The total weight is an output of forward and an input of backward: keeps what backward is given.
+// Waits for forward, so only where launches block. Notes no call: none is the caller's.
+void lg_buffers_keep_total_weight(lg_buffers *buffers);
+void lg_buffers_check_total_weight(const lg_buffers *buffers, lg_observation *out, lg_calls *calls);
+// The kernel may count in the ring of fault records, and not say how long it is.
+void lg_buffers_check_ring(const lg_buffers *buffers, lg_observation *out);
 // The fault records, readable also from a dead context.
 void lg_buffers_read_ring(const lg_buffers *buffers, lg_observation *out);
 // Frees what is left. Not for a dead context: destroying that frees its memory.

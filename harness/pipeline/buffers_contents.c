@@ -2,6 +2,7 @@
 #include "pipeline/buffers_contents.h"
 
 #include "support/alloc.h"
+#include "support/str.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,10 +81,11 @@ static void copy_element(const lg_tensor *from, int64_t offset, unsigned char *t
            bytes);
 }
 
-static void expand(const lg_tensor *from, const lg_tensor *shape, unsigned char *to) {
-    int64_t n = lg_tensor_numel(shape);
+// Elements [first, first + n) of `from` in the shape of another tensor.
+static void expand(const lg_tensor *from, const lg_tensor *shape, int64_t first, int64_t n,
+                   unsigned char *to) {
     for (int64_t i = 0; i < n; i++) {
-        int64_t rest = i;
+        int64_t rest = first + i;
         int64_t offset = 0;
         for (int d = 1; d <= shape->rank; d++) {
             int64_t size = shape->shape[shape->rank - d];
@@ -99,11 +101,13 @@ static void expand(const lg_tensor *from, const lg_tensor *shape, unsigned char 
 
 // The upstream gradient in the input's type; 1 when the batch has none. A lone number stands for
 // every row.
-static void fill_grad_output(const lg_batch *batch, const lg_device_buffer *buffer, void *to) {
+static void fill_grad_output(const lg_batch *batch, const lg_device_buffer *buffer, int64_t first,
+                             int64_t n, void *to) {
     const lg_tensor *given = &batch->grad_output;
     int64_t n_given = lg_tensor_exists(given) ? lg_tensor_numel(given) : 0;
-    for (int64_t i = 0; i < buffer->n; i++) {
-        double value = n_given == 0 ? 1 : lg_tensor_get_f64(given, n_given == 1 ? 0 : i % n_given);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t from = n_given == 1 ? 0 : n_given ? (first + i) % n_given : 0;
+        double value = n_given == 0 ? 1 : lg_tensor_get_f64(given, from);
         lg_dtype_set_f64(buffer->dtype, to, i, value);
     }
 }
@@ -120,10 +124,70 @@ const void *lg_buffer_contents(const lg_batch *batch, lg_arg_id arg, const lg_de
         *failed = buffer->bytes > 0;
         return NULL;
     }
-    if (source) {
-        expand(source, &batch->input, *owned);
-    } else {
-        fill_grad_output(batch, buffer, *owned);
+    return lg_buffer_part(batch, arg, buffer, 0, buffer->n, *owned);
+}
+
+const void *lg_buffer_part(const lg_batch *batch, lg_arg_id arg, const lg_device_buffer *buffer,
+                           int64_t first, int64_t n, void *room) {
+    const lg_tensor *source = source_of(batch, arg);
+    if (!source) {
+        fill_grad_output(batch, buffer, first, n, room);
+        return room;
     }
-    return *owned;
+    if (!lg_tensor_exists(source)) {
+        return NULL;
+    }
+    if (is_expanded(batch, arg, source)) {
+        expand(source, &batch->input, first, n, room);
+        return room;
+    }
+    return (const unsigned char *)source->data + (size_t)first * lg_dtype_bytes(buffer->dtype);
+}
+
+// Takes the largest steps first, as the storage of a view without overlap is laid out. False when
+// the offset lies between the elements.
+static bool find_index(const lg_tensor *tensor, int64_t offset, int64_t *index) {
+    bool taken[LG_MAX_RANK] = {false};
+    for (int i = 0; i < tensor->rank; i++) {
+        int largest = -1;
+        for (int d = 0; d < tensor->rank; d++) {
+            if (!taken[d] && (largest < 0 || tensor->stride[d] > tensor->stride[largest])) {
+                largest = d;
+            }
+        }
+        taken[largest] = true;
+        int64_t stride = tensor->stride[largest], last = tensor->shape[largest] - 1;
+        int64_t at = stride > 0 ? offset / stride : 0;
+        index[largest] = at < last ? at : last;
+        offset -= index[largest] * stride;
+    }
+    return offset == 0;
+}
+
+const char *lg_buffer_index_text(const lg_batch *batch, lg_arg_id arg, int64_t index,
+                                 lg_arena *arena) {
+    const lg_tensor *source = source_of(batch, arg);
+    lg_tensor packed = batch->input; // borrowed: its shape, without the strides
+    if (!source) {
+        return lg_arena_printf(arena, "[%lld]", (long long)index);
+    }
+    if (is_expanded(batch, arg, source)) {
+        int64_t stride = 1;
+        for (int d = packed.rank - 1; d >= 0; d--) {
+            packed.stride[d] = stride;
+            stride *= packed.shape[d];
+        }
+        source = &packed;
+    }
+    int64_t at[LG_MAX_RANK];
+    if (!find_index(source, index, at)) {
+        return lg_arena_printf(arena, "%lld of the storage", (long long)index);
+    }
+    lg_str text = {0};
+    for (int d = 0; d < source->rank; d++) {
+        lg_str_printf(&text, d ? ", %lld" : "%lld", (long long)at[d]);
+    }
+    const char *kept = lg_arena_printf(arena, "[%s]", lg_str_text(&text));
+    lg_str_free(&text);
+    return kept;
 }

@@ -84,18 +84,23 @@ static void read_output(lg_buffers *buffers, const lg_device_buffer *buffer, boo
     free(room);
 }
 
-void lg_buffers_read(lg_buffers *buffers, const lg_kernel *kernel, bool context_dead,
-                     lg_observation *out, lg_calls *calls) {
+void lg_buffers_read(lg_buffers *buffers, const lg_kernel *kernel, const lg_batch *batch,
+                     bool context_dead, lg_observation *out, lg_calls *calls) {
     static const lg_arg_id outputs[] = {LG_ARG_OUTPUT, LG_ARG_TOTAL_WEIGHT, LG_ARG_GRAD_INPUT};
     for (int i = 0; !context_dead && i < LG_N_ARGS; i++) {
         lg_device_buffer *buffer = &buffers->args[i];
         bool is_output = i == LG_ARG_OUTPUT || i == LG_ARG_TOTAL_WEIGHT || i == LG_ARG_GRAD_INPUT;
         if (!is_output && buffer->allocation) {
             check_fences(buffers, buffer, out, calls);
+            lg_buffers_check_input(buffers, batch, (lg_arg_id)i, out, calls);
             LG_CALL(calls, buffers->driver, cuMemFree, buffer->allocation);
             buffer->allocation = 0;
             buffer->address = 0;
         }
+    }
+    if (!context_dead) {
+        lg_buffers_check_total_weight(buffers, out, calls);
+        lg_buffers_check_ring(buffers, out);
     }
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
         lg_device_buffer *buffer = &buffers->args[outputs[i]];

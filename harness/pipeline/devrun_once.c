@@ -224,6 +224,11 @@ static bool launch_stage(run *r, const lg_stage *stage, bool *submitted) {
 static bool launch_stages(run *r) {
     bool submitted = true;
     for (int i = 0; submitted && i < r->n_stages; i++) {
+        bool backward = r->stages[i]->direction == LG_BACKWARD;
+        if (backward && r->options->blocking &&
+            (i == 0 || r->stages[i - 1]->direction != LG_BACKWARD)) {
+            lg_buffers_keep_total_weight(&r->buffers);
+        }
         if (!launch_stage(r, r->stages[i], &submitted)) {
             return false;
         }
@@ -321,7 +326,7 @@ static bool execute(run *r, lg_bystander *by, lg_observation *out) {
     out->earlier_launch = r->earlier_launch;
     lg_buffers_read_ring(&r->buffers, out);
     bool found = r->driver->fault().present;
-    lg_buffers_read(&r->buffers, r->kernel, dead, out, &r->calls);
+    lg_buffers_read(&r->buffers, r->kernel, r->batch, dead, out, &r->calls);
     if (!dead && r->options->bystanders && !r->calls.error) {
         out->mode_failure = lg_bystander_check(r->session, by, &r->calls);
     }

@@ -138,6 +138,10 @@ static lg_judgement judge_outputs(const judging *j) {
                             c->unwritten->n_unwritten, c->unwritten->n, c->unwritten->name,
                             c->unwritten->first_unwritten));
     }
+    if (j->seen->input_written) {
+        return conclude(j, LG_WRONG_RESULT, "memory_check",
+                        lg_arena_strdup(j->arena, j->seen->input_written));
+    }
     if (j->seen->mode_failure) {
         lg_verdict verdict = j->seen->mode_failure_is_hang ? LG_HANG : LG_WRONG_RESULT;
         return conclude(j, verdict, "reference", lg_arena_strdup(j->arena, j->seen->mode_failure));

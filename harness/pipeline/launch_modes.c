@@ -152,6 +152,9 @@ static const char *compare(const lg_observation *base, lg_observation *other, co
                                other->status_text ? other->status_text : "success",
                                base->status_text ? base->status_text : "success");
     }
+    if (other->input_written) { // of the default nothing differs then: see below
+        return lg_arena_printf(arena, "with block size %s %s", size, other->input_written);
+    }
     int64_t base_records = base->n_records + base->n_records_dropped;
     int64_t other_records = other->n_records + other->n_records_dropped;
     if (base_records != other_records) {
@@ -204,7 +207,7 @@ bool lg_run_block_sizes(lg_device_session *session, const lg_run_request *reques
     double worst = 0;
     bool ok = true;
     const char *failure = NULL;
-    for (int i = 1; ok && i < n && !failure; i++) {
+    for (int i = 1; ok && i < n && !failure && !base.input_written; i++) {
         options.block_size = i;
         lg_observation other;
         ok = lg_run_once(session, request, &options, &other, diags);

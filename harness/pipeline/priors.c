@@ -43,6 +43,7 @@ double lg_prior_of_cause(lg_cause cause) {
     case LG_CAUSE_SHARD_STATISTICS:
     case LG_CAUSE_RACE:
     case LG_CAUSE_UNWRITTEN_OUTPUT:
+    case LG_CAUSE_INPUT_OVERWRITTEN:
     case LG_CAUSE_WRONG_NORMALISATION:
     case LG_N_CAUSES:
         break;
@@ -57,7 +58,7 @@ double lg_prior_of_kernel_cause(lg_cause cause) {
         [LG_CAUSE_INDEX_OVERFLOW] = 0.1,     [LG_CAUSE_STRIDES_IGNORED] = 0.08,
         [LG_CAUSE_PADDED_LANES] = 0.07,      [LG_CAUSE_RACE] = 0.06,
         [LG_CAUSE_UNWRITTEN_OUTPUT] = 0.05,  [LG_CAUSE_OFF_BY_ONE_CHECK] = 0.04,
-        [LG_CAUSE_SHARD_STATISTICS] = 0.03};
+        [LG_CAUSE_SHARD_STATISTICS] = 0.03,  [LG_CAUSE_INPUT_OVERWRITTEN] = 0.02};
     return weights[cause];
 }
 

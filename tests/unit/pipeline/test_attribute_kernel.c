@@ -136,6 +136,13 @@ static void break_order(play *p) {
     p->seen.race = "race on shared memory";
 }
 
+// Whatever else is wrong follows from that.
+static void break_input(play *p) {
+    p->seen.input_written = "the kernel wrote to `input`";
+    break_order(p);
+    break_write(p);
+}
+
 static void break_smoothing(play *p) {
     p->loss[0] *= 1.4;
 }
@@ -234,6 +241,8 @@ static const kernel_row rows[] = {
     {"gradient alone", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 15, .gradient = true,
      .breakage = break_gradient, .cause = K(GRADIENT_CONTRACT), .doubtful = true},
     {"race", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 15, .breakage = break_order, .cause = K(RACE)},
+    {"input overwritten", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 15, .breakage = break_input,
+     .cause = K(INPUT_OVERWRITTEN)},
     {"smoothing with ignored rows", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 40, 5, .ignored = 0.2,
      .smoothing = 0.2, .breakage = break_smoothing, .cause = K(OPTION_INTERPLAY), .doubtful = true},
     {"narrow sum", LG_NLL_LOSS, LG_REDUCTION_SUM, 64, 5, .breakage = break_width_of_sum,

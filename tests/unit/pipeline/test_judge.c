@@ -247,6 +247,15 @@ static void with_mode_failure(scene *s) {
     s->seen.mode_failure = "block size 64 gave another loss";
 }
 
+static void with_input_written(scene *s) {
+    s->seen.input_written = "the kernel wrote to `input`";
+}
+
+static void with_record_and_input_written(scene *s) {
+    with_right_record(s);
+    with_input_written(s);
+}
+
 static void with_host_refusal(scene *s) {
     s->refused = true;
     s->refusal = (lg_refusal){.cause = LG_CAUSE_FLOAT_TARGETS, .text = "targets are float32"};
@@ -319,6 +328,10 @@ static const judge_row rows[] = {
     {"hang", ASSERT, MEAN, false, with_timeout, LG_HANG, NULL, "budget"},
     {"trap", ASSERT, MEAN, false, with_trap, LG_CRASH, NULL, "719"},
     {"mode failure", ASSERT, MEAN, false, with_mode_failure, LG_WRONG_RESULT, "reference", "64"},
+    {"input overwritten", ASSERT, MEAN, false, with_input_written, LG_WRONG_RESULT, "memory_check",
+     "`input`"},
+    {"input overwritten, bad label", REPORT, NONE, true, with_record_and_input_written,
+     LG_WRONG_RESULT, "memory_check", "`input`"},
     {"output not read", ASSERT, MEAN, false, with_unreadable_output, LG_UNTESTED, NULL, "`output`"},
     {"gradient not read", ASSERT, MEAN, false, with_gradient_gone, LG_UNTESTED, NULL, "grad_input"},
     {"output too short", ASSERT, NONE, false, with_short_output, LG_UNTESTED, NULL, "elements"},
