@@ -72,6 +72,7 @@ enum {
     MEAN_STEPS = 4,
     GRADIENT_STEPS = 8,
     BINARY_STEPS = 8,
+    LOG_STEPS = 4,
 };
 
 static double chain(double n) {
@@ -110,15 +111,17 @@ static element read_element(const lg_batch *batch, int64_t row) {
     return e;
 }
 
-// binary_cross_entropy: two logarithms, each off by 4 + 3·|log|, where log(1 - x) may have been
-// taken of a rounded 1 - x (+1): w·5 + 8·|l|. With logits, in the framework's form (1 - t)·x -
-// l·logsigmoid(x): (1 - t)·x and l·max(-x, 0) may cancel, so their sizes count, and
+// binary_cross_entropy: -t·log x, of a logarithm that is off by 4 + 3·|log|, and (t - 1)·log1p(-x),
+// whose argument is exact and which is within 2 ulp = 4 of itself however small x is: w·4·t +
+// 8·|l|, the two terms having one sign. A kernel that takes log(1 - x) is outside where x is small:
+// it is off by a rounding of 1, which is not small beside x. With logits, in the framework's form
+// (1 - t)·x - l·logsigmoid(x): (1 - t)·x and l·max(-x, 0) may cancel, so their sizes count, and
 // log1p(exp(-|x|)) carries the error of the exponential: w·(8·((1 - t)·|x| + l·max(-x, 0)) +
 // l·log1p(exp(-|x|))·(8 + 3·|x|)).
 static double binary_row_error(const lg_batch *batch, int64_t row, double want) {
     element e = read_element(batch, row);
     if (batch->loss.kind == LG_BCE) {
-        return 5 * e.w + BINARY_STEPS * fabs(want);
+        return LOG_STEPS * e.w * fabs(e.t) + BINARY_STEPS * fabs(want);
     }
     if (!isfinite(e.x)) {
         return BINARY_STEPS * fabs(want);

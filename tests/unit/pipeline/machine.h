@@ -12,16 +12,17 @@
 
 typedef enum defect {
     SOUND,
-    MEAN_BY_COUNT,          // divides by the rows, not by their weight
-    IGNORED_COUNTED,        // ignored rows count in the total weight
-    SMOOTHING_WITHOUT_TRUE, // spreads e/(C - 1)
-    PADDED_LANE,            // one lane beyond C takes part with a logit of 0
-    NEXT_LABEL,             // reads the class behind the label
-    NARROW_SUM,             // adds rows in the stored type
-    NARROW_TOTAL_WEIGHT,    // keeps the total weight in the stored type
-    DROPPED_ROW,            // the last row is left out
-    NO_UPSTREAM,            // the gradient ignores the upstream gradient
-    SMOOTHED_GRADIENT_PLAIN // the gradient ignores the smoothing
+    MEAN_BY_COUNT,           // divides by the rows, not by their weight
+    IGNORED_COUNTED,         // ignored rows count in the total weight
+    SMOOTHING_WITHOUT_TRUE,  // spreads e/(C - 1)
+    PADDED_LANE,             // one lane beyond C takes part with a logit of 0
+    NEXT_LABEL,              // reads the class behind the label
+    NARROW_SUM,              // adds rows in the stored type
+    NARROW_TOTAL_WEIGHT,     // keeps the total weight in the stored type
+    DROPPED_ROW,             // the last row is left out
+    NO_UPSTREAM,             // the gradient ignores the upstream gradient
+    SMOOTHED_GRADIENT_PLAIN, // the gradient ignores the smoothing
+    LOG_OF_ROUNDED           // log(1 - x) where log1p(-x) is meant
 } defect;
 
 typedef struct machine {
@@ -163,7 +164,9 @@ static inline double m_binary_row(machine *m, int64_t row, double scale, double 
     scale = m_round(m, scale * w);
     if (b->loss.kind == LG_BCE) {
         double log_x = fmax(m_log(m, x), -100);
-        double log_not = fmax(m_log(m, m_round(m, 1 - x)), -100); // not even log1p
+        bool rounded = m->defect == LOG_OF_ROUNDED;
+        double log_not = rounded ? m_log(m, m_round(m, 1 - x)) : m_off(m, log1p(-x));
+        log_not = fmax(log_not, -100);
         double under = fmax(m_round(m, m_round(m, 1 - x) * x), (double)1e-12f);
         *gradient = m_store(m, m_round(m, scale * m_round(m, m_round(m, x - t) / under)));
         return m_round(
