@@ -106,5 +106,8 @@ void lg_evidence_close(lg_observer *observer);
 
 // mkdir -p; false with an error in `diags`.
 bool lg_make_folder(const char *path, lg_diags *diags);
+// Keeps every other run out of a folder until *lock is closed or the process ends; false with an
+// error when another run is in it (*lock is -1 then).
+bool lg_lock_folder(const char *folder, int *lock, lg_diags *diags);
 
 #endif

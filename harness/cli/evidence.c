@@ -6,8 +6,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,6 +43,24 @@ bool lg_make_folder(const char *path, lg_diags *diags) {
     struct stat s;
     if (ok && (stat(path, &s) != 0 || !S_ISDIR(s.st_mode))) {
         ok = lg_error(diags, (lg_loc){.file = path}, "is not a folder");
+    }
+    return ok;
+}
+
+bool lg_lock_folder(const char *folder, int *lock, lg_diags *diags) {
+    char *path = lg_xasprintf("%s/.lock", folder);
+    *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    bool ok = *lock >= 0 ||
+              lg_error(diags, (lg_loc){.file = path}, "cannot be opened: %s", strerror(errno));
+    free(path);
+    // A file system without locks refuses with other errors: there the user has to see to it.
+    if (ok && flock(*lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        ok = lg_error(diags, (lg_loc){.file = folder},
+                      "another run is writing there: wait for it, or give an --out of your own");
+    }
+    if (!ok && *lock >= 0) {
+        close(*lock);
+        *lock = -1;
     }
     return ok;
 }

@@ -17,6 +17,7 @@ enum { N_OBSERVERS = 6 }; // with one of the caller
 
 typedef struct outputs {
     lg_observer text, jsonl, junit, evidence, progress;
+    int lock; // on the folder, or -1
 } outputs;
 
 static bool use_color(void) {
@@ -51,9 +52,10 @@ static const char *out_folder(const lg_cli *cli) {
 }
 
 static bool open_outputs(const lg_cli *cli, outputs *out, lg_diags *diags) {
-    *out = (outputs){0};
+    *out = (outputs){.lock = -1};
     const char *folder = out_folder(cli);
-    bool ok = !folder || lg_make_folder(folder, diags);
+    bool ok =
+        !folder || (lg_make_folder(folder, diags) && lg_lock_folder(folder, &out->lock, diags));
     if (folder && ok) {
         char *cases = lg_xasprintf("%s/cases.jsonl", folder);
         char *junit = lg_xasprintf("%s/junit.xml", folder);
@@ -79,6 +81,9 @@ static void close_outputs(outputs *out) {
     lg_report_junit_free(&out->junit);
     lg_evidence_close(&out->evidence);
     lg_progress_close(&out->progress);
+    if (out->lock >= 0) {
+        close(out->lock);
+    }
 }
 
 // How a repro line begins: with every option that changes which case an id means.
