@@ -25,6 +25,8 @@ enum class flaw {
     zero_lanes,          // lanes beyond C hold 0 in rows of more than one tile
     shard_smoothing,     // smoothing knows the classes of the label's shard only
     shard_all,           // each of two shards is given all classes
+    no_max,              // exponentials of the logits as they are
+    smoothing_half,      // the smoothing share is kept in float16
     shared_without_wait, // one shared array for maximum and sum, and a barrier missing between
 };
 
@@ -82,6 +84,13 @@ template <flaw F> __device__ softmax_state row_softmax(const float *x, int64_t n
     if constexpr (F == flaw::masked_tile) {
         return tiles<F>(x, n_classes);
     }
+    if constexpr (F == flaw::no_max) {
+        float sum = 0;
+        for (int64_t c = 0; c < n_classes; c++) {
+            sum += expf(x[c]);
+        }
+        return {0, sum};
+    }
     const int64_t n_more = (LANES - n_classes % LANES) % LANES;
     if constexpr (F == flaw::filled_lanes) {
         return state_of(x, 0, n_classes, n_more, -50);
@@ -118,7 +127,8 @@ __device__ float smooth_sum(const float *x, const float *weight, softmax_state s
 template <flaw F>
 __device__ float smoothing_part(const float *x, const float *weight, softmax_state s, int64_t t,
                                 const view &v) {
-    const float e = static_cast<float>(v.smoothing);
+    const float share = static_cast<float>(v.smoothing);
+    const float e = F == flaw::smoothing_half ? __half2float(__float2half_rn(share)) : share;
     const float classes = static_cast<float>(v.n_classes);
     if constexpr (F == flaw::shard_smoothing) {
         const int64_t half = v.n_classes / 2;
@@ -314,6 +324,8 @@ FORWARD_ENTRY(filled_lanes)
 FORWARD_ENTRY(zero_lanes)
 FORWARD_ENTRY(shard_smoothing)
 FORWARD_ENTRY(shard_all)
+FORWARD_ENTRY(no_max)
+FORWARD_ENTRY(smoothing_half)
 BACKWARD_ENTRY(none)
 BACKWARD_ENTRY(upstream_of_first)
 BACKWARD_ENTRY(softmax_of_ignored)

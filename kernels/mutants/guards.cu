@@ -23,6 +23,7 @@ enum class flaw {
     lower_only,              // a probability above 1 passes
     nan_passes,              // the test is made of comparisons that are false for NaN
     target_unguarded,        // only the input is tested
+    slack,                   // a probability a little outside passes
 };
 
 template <flaw F> __device__ void guard_label(int64_t t, int64_t n_classes, bool backward) {
@@ -100,6 +101,8 @@ template <flaw F> __device__ void guard_number(float x) {
         assert(x >= 0);
     } else if constexpr (F == flaw::nan_passes) {
         assert(!(x < 0 || x > 1));
+    } else if constexpr (F == flaw::slack) {
+        assert(x >= -1e-5f && x <= 1 + 1e-5f);
     } else {
         assert(x >= 0 && x <= 1);
     }
@@ -163,3 +166,4 @@ BCE_ENTRIES(upper_only)
 BCE_ENTRIES(lower_only)
 BCE_ENTRIES(nan_passes)
 BCE_ENTRIES(target_unguarded)
+BCE_ENTRIES(slack)

@@ -15,6 +15,7 @@ enum class flaw {
     none,
     offsets16,          // offsets are 16 bits wide
     offsets16_backward, // those of the gradient only
+    rows16,             // rows are counted in 16 bits
     strides_ignored,    // a strided view is read as if it were contiguous
     label32,            // the label is cut to 32 bits before it is tested
     label32_nan,        // the same, where a label out of range is answered with NaN
@@ -23,10 +24,12 @@ enum class flaw {
     at_width,           // the upper bound is one too large
     zero_negative,      // a negative label is answered with 0
     unguarded_none,     // asserts stand only where rows are summed
+    unguarded_late,     // the backward pass asserts in its first block only
     unguarded_backward, // only the forward pass asserts
     clip,               // a label is moved into range
     wrap_negative,      // -1 is the last class, as in an index of Python
     ignore_hardcoded,   // -100 is ignored, whatever ignore_index says
+    ignore_also,        // -100 is ignored besides ignore_index
     ignore_zero,        // class 0 is padding
     ignored_unwritten,  // an ignored row is left as it was
     ignored_gradient,   // backward does not know ignore_index
@@ -86,6 +89,9 @@ template <flaw F> __device__ bool is_ignored(const view &v, int64_t t) {
     if constexpr (F == flaw::ignore_hardcoded) {
         return t == -100;
     }
+    if constexpr (F == flaw::ignore_also) {
+        return t == v.ignore_index || t == -100;
+    }
     if constexpr (F == flaw::ignore_zero) {
         return t == 0;
     }
@@ -129,10 +135,17 @@ __device__ row_term<acc_t<T>> row_loss(const view &v, const T *input, const int6
     return {-widen(input_at<F>(v, input, row, t)), A(1)};
 }
 
+template <flaw F> __device__ int64_t row_of_thread() {
+    if constexpr (F == flaw::rows16) {
+        return static_cast<uint16_t>(blockIdx.x * blockDim.x + threadIdx.x);
+    }
+    return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
 // One row a thread, reduction none.
 template <flaw F, typename T>
 __device__ void row_forward(T *output, const T *input, const int64_t *target, const view &v) {
-    const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const int64_t row = row_of_thread<F>();
     if (row >= v.samples * v.spatial) {
         return;
     }
@@ -160,7 +173,9 @@ __device__ void gradient_row(T *grad_input, const int64_t *target, acc_t<T> scal
         guard<F>(t, v.n_classes, true);
     }
     if (live) {
-        guard<F>(t, v.n_classes, true);
+        if (F != flaw::unguarded_late || blockIdx.x == 0) {
+            guard<F>(t, v.n_classes, true);
+        }
         cell[t * v.spatial] = narrow<T>(-scale);
     }
 }
@@ -168,7 +183,7 @@ __device__ void gradient_row(T *grad_input, const int64_t *target, acc_t<T> scal
 template <flaw F, typename T>
 __device__ void row_backward(T *grad_input, const T *grad_output, const int64_t *target,
                              const view &v) {
-    const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const int64_t row = row_of_thread<F>();
     if (row < v.samples * v.spatial) {
         gradient_row<F, T>(grad_input, target, widen(grad_output[row]), v, row);
     }
@@ -344,6 +359,9 @@ ROW_ENTRIES(ignore_hardcoded)
 ROW_ENTRIES(ignore_zero)
 ROW_ENTRIES(ignored_unwritten)
 ROW_ENTRIES(ignored_gradient)
+ROW_ENTRIES(ignore_also)
+ROW_ENTRIES(rows16)
+ROW_ENTRIES(unguarded_late)
 
 SUM_ENTRIES(none)
 SUM_ENTRIES(divide_by_rows)
