@@ -55,7 +55,7 @@ static void find_succs(lg_arena *arena, const lg_ptx_function *function, lg_ptx_
         const lg_ptx_insn *last = &function->insns[block->last];
         const lg_ptx_operand *target =
             last->n_operands > 0 ? &last->operands[last->n_operands - 1] : NULL;
-        // One more for the edge that an endless loop gets.
+        // One more for the edge that a switch without targets gets.
         size_t most = 2 + (last->op == LG_OP_BRX ? (size_t)target->n_elements : 1);
         block->succs = lg_arena_array(arena, most, sizeof *block->succs);
         if (last->op == LG_OP_BRA) {
@@ -206,12 +206,6 @@ static void find_ipdoms(lg_arena *arena, lg_ptx_cfg *cfg) {
     }
     find_preds(arena, cfg, &tree);
     search(&tree, cfg->n_blocks, -1);
-    for (int32_t b = cfg->n_blocks - 1; b >= 0; b--) {
-        if (tree.number[b] < 0) {
-            cfg->blocks[b].succs[cfg->blocks[b].n_succs++] = cfg->n_blocks;
-            search(&tree, b, cfg->n_blocks);
-        }
-    }
     for (int32_t i = n - 1; i > 0; i--) {
         int32_t node = tree.vertex[i];
         find_semidominator(&tree, cfg, node);
@@ -231,6 +225,7 @@ void lg_ptx_cfg_build(lg_arena *arena, const lg_ptx_function *function, lg_ptx_c
     *cfg = (lg_ptx_cfg){0};
     find_blocks(arena, function, cfg);
     find_succs(arena, function, cfg);
+    lg_ptx_cut_endless(arena, cfg);
     find_ipdoms(arena, cfg);
 }
 
@@ -246,9 +241,9 @@ void lg_ptx_reconverge(lg_arena *arena, lg_ptx_function *function) {
         bool leaves = (insn->op == LG_OP_RET || insn->op == LG_OP_EXIT) && insn->guard >= 0;
         function->reconverge[i] = leaves ? function->n_insns : -1;
         if (branches) {
-            int32_t ipdom = cfg.blocks[cfg.block_of[i]].ipdom;
-            function->reconverge[i] =
-                ipdom < cfg.n_blocks ? cfg.blocks[ipdom].first : function->n_insns;
+            const lg_ptx_block *block = &cfg.blocks[cfg.block_of[i]];
+            int32_t meet = block->ipdom < cfg.n_blocks ? block->ipdom : block->head;
+            function->reconverge[i] = meet >= 0 ? cfg.blocks[meet].first : function->n_insns;
         }
     }
     lg_arena_free(&scratch);
