@@ -38,10 +38,10 @@ static void add_number_fault(lg_diagnosis *d) {
         best = guesses[i].weight > best->weight ? &guesses[i] : best;
     }
     h->with = n > 0 ? best->cause : LG_CAUSE_NONE;
-    h->evidence = lg_arena_printf(
-        &finding->arena,
-        "%s; and what the kernel returns is not what IEEE arithmetic makes of it%s%s", h->evidence,
-        n > 0 ? ": " : "", n > 0 ? best->why : "");
+    h->evidence = lg_arena_printf(&finding->arena,
+                                  "what the kernel returns is not what IEEE arithmetic makes of "
+                                  "infinities and NaN%s%s; and %s",
+                                  n > 0 ? ": " : "", n > 0 ? best->why : "", h->evidence);
     h->advice = "look at how the kernel treats infinities, and at where they come from";
     finding->headline = h->evidence;
     finding->certain = false;

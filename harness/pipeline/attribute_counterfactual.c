@@ -69,19 +69,45 @@ static bool drop_upstream(lg_batch *batch) {
     return had;
 }
 
-static bool first_upstream(lg_batch *batch) {
-    lg_tensor *grad = &batch->grad_output;
-    bool several = lg_tensor_exists(grad) && lg_tensor_numel(grad) > 1;
-    for (int i = 0; i < grad->rank; i++) {
-        grad->stride[i] = 0;
-    }
-    return several;
-}
-
 static bool drop_weight(lg_batch *batch) {
     bool had = lg_tensor_exists(&batch->weight);
     batch->weight = (lg_tensor){0};
     return had;
+}
+
+static bool first_of(lg_tensor *tensor) {
+    bool several = lg_tensor_exists(tensor) && lg_tensor_numel(tensor) > 1;
+    for (int i = 0; i < tensor->rank; i++) {
+        tensor->stride[i] = 0;
+    }
+    return several;
+}
+
+static bool first_upstream(lg_batch *batch) {
+    return first_of(&batch->grad_output);
+}
+
+static bool first_weight(lg_batch *batch) {
+    return first_of(&batch->weight);
+}
+
+static bool drop_pos_weight(lg_batch *batch) {
+    bool had = lg_tensor_exists(&batch->pos_weight);
+    batch->pos_weight = (lg_tensor){0};
+    return had;
+}
+
+static bool first_pos_weight(lg_batch *batch) {
+    return first_of(&batch->pos_weight);
+}
+
+// uint8 as int8: labels from 128 on are negative.
+static bool sign_bytes(lg_batch *batch) {
+    lg_tensor *given =
+        lg_tensor_exists(&batch->device_target) ? &batch->device_target : &batch->target;
+    bool bytes = given->dtype == LG_UINT8 && !batch->target_is_probability;
+    given->dtype = bytes ? LG_INT8 : given->dtype;
+    return bytes;
 }
 
 static bool drop_smoothing(lg_batch *batch) {
@@ -121,6 +147,10 @@ static const reading readings[] = {
     {LG_CAUSE_GRADIENT_CONTRACT, "every row gets the upstream gradient of the first",
      first_upstream},
     {LG_CAUSE_OPTION_INTERPLAY, "the class weights are left out", drop_weight},
+    {LG_CAUSE_OPTION_INTERPLAY, "every class gets the weight of the first", first_weight},
+    {LG_CAUSE_OPTION_INTERPLAY, "pos_weight is left out", drop_pos_weight},
+    {LG_CAUSE_OPTION_INTERPLAY, "every element gets the pos_weight of the first", first_pos_weight},
+    {LG_CAUSE_TARGET_DTYPE, "the uint8 labels are read as signed bytes", sign_bytes},
     {LG_CAUSE_OPTION_INTERPLAY, "label smoothing is left out", drop_smoothing},
     {LG_CAUSE_OPTION_INTERPLAY, "label and smoothing change places: 1 - e for e",
      complement_smoothing},

@@ -2,6 +2,7 @@
 // A gradient whose rows do not add up to 0, by lanes beyond the classes.
 #include "pipeline/attribute_kernel_parts.h"
 
+#include "model/gradient_view.h"
 #include "model/loss_row.h"
 #include "model/loss_sum.h"
 #include "pipeline/tolerance.h"
@@ -57,7 +58,7 @@ static lg_cause suspect_padded_gradient(const lg_suspicion *s, const char **why)
         least = fmin(least, sums.log_mass);
         most = fmax(most, sums.log_mass);
     }
-    if (!(most - least > 0.1)) {
+    if (!(most - least > 0.1 * fmax(1, fabs(log_extra)))) { // ten times what the rows may differ by
         return LG_CAUSE_NONE;
     }
     *why = lg_arena_printf(s->arena,
@@ -74,4 +75,45 @@ lg_cause lg_suspect_padded_gradient(const lg_suspicion *s, const char **why) {
     bool whole = lg_output_exists(gradient) && gradient->n == lg_tensor_numel(&s->batch->input) &&
                  s->reference->n_invalid == 0;
     return plain && whole ? suspect_padded_gradient(s, why) : LG_CAUSE_NONE;
+}
+
+// Whether the row's gradient is `factor` times the right one for some factor.
+static bool row_scales(const lg_suspicion *s, lg_gradient_view *right, int64_t row) {
+    double scale = 0;
+    double factor = 1;
+    for (int64_t c = 0; c < right->width; c++) {
+        double want = lg_gradient_at(right, row, c);
+        if (fabs(want) > scale) {
+            scale = fabs(want);
+            factor = lg_output_get(s->gradient, lg_gradient_index(right, row, c)) / want;
+        }
+    }
+    double bound = s->slack * scale * fmax(1, fabs(factor));
+    lg_sum sum = {0};
+    for (int64_t c = 0; c < right->width; c++) {
+        double got = lg_output_get(s->gradient, lg_gradient_index(right, row, c));
+        if (!(fabs(got - factor * lg_gradient_at(right, row, c)) <= bound)) {
+            return false;
+        }
+        lg_sum_add(&sum, got);
+    }
+    bool adds_up = s->batch->loss.kind == LG_CROSS_ENTROPY && scale > 0;
+    // Sixteen times: a gradient of another scale rounds on that scale.
+    return !adds_up ||
+           fabs(lg_sum_value(&sum)) <=
+               16 * fmax(1, fabs(factor)) * lg_tolerance_row_sum(s->batch, s->reference, row);
+}
+
+bool lg_gradient_rows_scale(const lg_suspicion *s) {
+    if (!lg_output_exists(s->gradient) || s->gradient->n != lg_tensor_numel(&s->batch->input)) {
+        return true;
+    }
+    bool scale = true;
+    lg_gradient_view right = lg_gradient_open(s->batch, s->reference);
+    for (int64_t row = 0; row < right.n_rows && scale; row++) {
+        bool live = lg_batch_is_binary(s->batch) || !s->d->targets_fit || lg_row_is_live(s, row);
+        scale = !live || row_scales(s, &right, row);
+    }
+    lg_gradient_close(&right);
+    return scale;
 }

@@ -31,66 +31,6 @@ bool lg_row_is_live(const lg_suspicion *s, int64_t row) {
     return s->batch->target_is_probability || lg_label_of(s, row) != s->batch->loss.ignore_index;
 }
 
-static bool has_edge_label(const lg_suspicion *s, int64_t edge) {
-    if (!s->d->targets_fit || s->batch->target_is_probability) {
-        return false;
-    }
-    for (int64_t row = 0; row < s->d->n_rows; row++) {
-        if (lg_label_of(s, row) == edge) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// Whether the launch that failed was given the labels. One that was not tests something else: its
-// signal is no word about the loss.
-static bool failed_launch_has_labels(const lg_suspicion *s) {
-    const lg_kernel *kernel = s->d->input->kernel;
-    const char *entry = s->seen->failed_launch;
-    for (int i = 0; kernel && entry && i < kernel->n_stages; i++) {
-        const lg_stage *stage = &kernel->stages[i];
-        size_t n = strcspn(stage->entry, "{"); // types and policy follow
-        if (strncmp(stage->entry, entry, n) != 0 || (!stage->entry[n] && entry[n])) {
-            continue;
-        }
-        for (int k = 0; k < stage->n_args; k++) {
-            if (strcmp(stage->args[k], "target") == 0) {
-                return true;
-            }
-        }
-        return false;
-    }
-    return true;
-}
-
-// A signal on a valid batch: the guard refuses its own last or first class, or the ignored label.
-static lg_cause suspect_false_alarm(const lg_suspicion *s, const char **why) {
-    bool alarm = s->seen->status == LG_STATUS_ASSERT || s->seen->n_asserts > 0;
-    int64_t edge = lg_batch_head_width(s->batch) - 1;
-    for (int64_t i = 0; i < s->seen->n_records; i++) {
-        alarm = true;
-        if (s->seen->records[i].value != edge && s->seen->records[i].value != 0) {
-            return LG_CAUSE_NONE;
-        }
-    }
-    if (!alarm || !failed_launch_has_labels(s)) {
-        return LG_CAUSE_NONE;
-    }
-    int64_t ignored = s->batch->loss.ignore_index;
-    if (!has_edge_label(s, edge) && !has_edge_label(s, 0)) {
-        bool outside = s->reference->n_ignored > 0 && (ignored < 0 || ignored > edge);
-        *why = lg_arena_printf(s->arena,
-                               "a valid batch is signalled, whose only labels outside the classes "
-                               "are the ignored %" PRId64,
-                               ignored);
-        return outside ? LG_CAUSE_OPTION_INTERPLAY : LG_CAUSE_NONE;
-    }
-    *why = lg_arena_printf(s->arena,
-                           "a valid batch is signalled; class %" PRId64 " or 0 is refused", edge);
-    return LG_CAUSE_OFF_BY_ONE_CHECK;
-}
-
 static lg_cause suspect_unwritten(const lg_suspicion *s, const char **why) {
     for (int i = 0; i < s->seen->n_outputs; i++) {
         const lg_output *out = &s->seen->outputs[i];
@@ -105,31 +45,47 @@ static lg_cause suspect_unwritten(const lg_suspicion *s, const char **why) {
     return LG_CAUSE_NONE;
 }
 
-// An access outside a buffer, although every label is valid: by what the batch gives room for.
+static bool is_dead(const lg_suspicion *s) {
+    return s->seen->status == LG_STATUS_ILLEGAL_ADDRESS ||
+           s->seen->status == LG_STATUS_MISALIGNED || s->seen->memory.present;
+}
+
+// Below lies what comes of a null pointer and an index.
+#define NULL_PAGES 65536
+
+// A bad access, although every label is valid: by what the batch gives room for. 0: for nothing.
 static int guess_memory(const lg_suspicion *s, lg_guess *out) {
-    bool died = s->seen->status == LG_STATUS_ILLEGAL_ADDRESS ||
-                s->seen->status == LG_STATUS_MISALIGNED || s->seen->memory.present;
-    if (!died) {
-        return 0;
-    }
+    const lg_memory_finding *memory = &s->seen->memory;
+    bool misaligned = s->seen->status == LG_STATUS_MISALIGNED ||
+                      (memory->kind && strstr(memory->kind, "misaligned"));
+    const char *buffer = memory->buffer ? memory->buffer : "a buffer";
     int n = 0;
-    const char *buffer = s->seen->memory.buffer ? s->seen->memory.buffer : "a buffer";
-    bool far = lg_overflows_narrow_offsets(s->batch);
-    if (lg_is_strided(s->batch)) {
-        out[n++] =
-            (lg_guess){LG_CAUSE_STRIDES_IGNORED, 0.5,
-                       lg_arena_printf(s->arena, "%s is left behind on a strided view", buffer)};
+    if (memory->present && !memory->buffer && memory->address < NULL_PAGES && !misaligned) {
+        const char *why = lg_arena_printf(s->arena,
+                                          "address 0x%" PRIx64
+                                          " is used: an argument that this call leaves out (null) "
+                                          "is read as if it were there",
+                                          memory->address);
+        out[n++] = (lg_guess){LG_CAUSE_OPTION_INTERPLAY, 1, why};
+        return n;
     }
-    if (s->reference->n_ignored > 0) {
+    const char *how = misaligned ? "is read at an odd address" : "is left behind";
+    if (lg_is_strided(s->batch)) {
+        out[n++] = (lg_guess){LG_CAUSE_STRIDES_IGNORED, 0.5,
+                              lg_arena_printf(s->arena, "%s %s on a strided view", buffer, how)};
+    }
+    if (s->reference->n_ignored > 0 && !misaligned) {
         const char *why = lg_arena_printf(
             s->arena, "%s is left behind although every label is valid or ignored", buffer);
         out[n++] = (lg_guess){LG_CAUSE_OPTION_INTERPLAY, 0.3, why};
     }
-    const char *why = lg_arena_printf(s->arena,
-                                      "%s is left behind although every label is valid: offsets up "
-                                      "to %" PRId64,
-                                      buffer, lg_tensor_numel(&s->batch->input));
-    out[n++] = (lg_guess){LG_CAUSE_INDEX_OVERFLOW, far ? 0.6 : 0.002, why};
+    bool far = lg_overflows_narrow_offsets(s->batch);
+    if (!misaligned && (far || n > 0)) {
+        const char *why = lg_arena_printf(
+            s->arena, "%s is left behind although every label is valid: offsets up to %" PRId64,
+            buffer, lg_tensor_numel(&s->batch->input));
+        out[n++] = (lg_guess){LG_CAUSE_INDEX_OVERFLOW, far ? 0.6 : 0.002, why};
+    }
     return n;
 }
 
@@ -174,7 +130,11 @@ static int guess_numbers(const lg_suspicion *s, lg_guess *out) {
     if (cause == LG_CAUSE_NONE && (!numbers || (s->loss && lg_loss_is_of_another_class(s)))) {
         return 0;
     }
-    int n = lg_guess_by_pattern(s, &pattern, out);
+    bool unlikely;
+    int n = lg_guess_by_pattern(s, &pattern, out, &unlikely);
+    if (cause == LG_CAUSE_NONE && unlikely) {
+        return 0;
+    }
     double chance = cause == LG_CAUSE_NONE ? 1 : chance_of_match(s, n_telling);
     bool listed = cause == LG_CAUSE_NONE;
     for (int i = 0; i < n; i++) {
@@ -204,14 +164,11 @@ int lg_diagnose_kernel(const lg_diagnosis *d, lg_guess *out) {
         *out = (lg_guess){LG_CAUSE_RACE, 1, lg_arena_strdup(s.arena, s.seen->race)};
         return 1;
     }
-    cause = suspect_false_alarm(&s, &why);
-    if (cause != LG_CAUSE_NONE) {
-        *out = (lg_guess){cause, 1, why};
-        return 1;
+    if (lg_is_alarm(&s)) {
+        return lg_guess_alarm(&s, out); // a right number beside a false alarm says nothing
     }
-    int n = guess_memory(&s, out);
-    if (n > 0) {
-        return n;
+    if (is_dead(&s)) {
+        return guess_memory(&s, out);
     }
     cause = suspect_unwritten(&s, &why);
     if (cause != LG_CAUSE_NONE) {

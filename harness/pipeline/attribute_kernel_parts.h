@@ -29,6 +29,7 @@ typedef struct lg_pattern {
     double loss_off;     // largest relative deviation
     double gradient_off; // of an element, relative to the largest of its row
     bool gradient_alone; // the loss is right, or was not asked for
+    bool rows_scale;     // lg_gradient_rows_scale
     bool rounding;       // all of it is as small as rounding can make it
 } lg_pattern;
 
@@ -39,6 +40,12 @@ bool lg_row_is_live(const lg_suspicion *s, int64_t row);
 bool lg_is_strided(const lg_batch *batch);
 // Offsets into the input do not fit 16 bits with a sign, the narrowest anybody uses.
 bool lg_overflows_narrow_offsets(const lg_batch *batch);
+
+// attribute_alarm.c: whether anything was signalled; on a valid batch, which of its values the
+// guard refuses: at most LG_MAX_GUESSES, 0 when no value that stands where a signal came from is
+// special.
+bool lg_is_alarm(const lg_suspicion *s);
+int lg_guess_alarm(const lg_suspicion *s, lg_guess *out);
 
 // attribute_numbers.c: the kind of broken kernel that would have returned the numbers seen, by
 // recomputing them. `*n_telling`: how many numbers say so. NONE: no kind would.
@@ -52,20 +59,26 @@ bool lg_loss_is_of_another_class(const lg_suspicion *s);
 lg_cause lg_suspect_reading(const lg_suspicion *s, int64_t *n_telling, const char **why);
 
 // attribute_pattern.c: the pattern, and a guess for each kind that the batch gives room for. At
-// most LG_MAX_GUESSES.
+// most LG_MAX_GUESSES. `*unlikely`: none of them would leave such a pattern.
 enum { LG_MAX_GUESSES = 12 };
 lg_pattern lg_pattern_of(const lg_suspicion *s);
-int lg_guess_by_pattern(const lg_suspicion *s, const lg_pattern *pattern, lg_guess *out);
+int lg_guess_by_pattern(const lg_suspicion *s, const lg_pattern *pattern, lg_guess *out,
+                        bool *unlikely);
 
 // attribute_softmax.c: what a broken softmax or smoothing would have returned; attribute_sums.c:
 // what a broken sum or mean would have. NONE: no such number was seen.
 lg_cause lg_suspect_softmax(const lg_suspicion *s, const char **why);
+lg_cause lg_suspect_left_out_warp(const lg_suspicion *s, const char **why);
+lg_cause lg_suspect_count(const lg_suspicion *s, const char **why); // by the total weight itself
 lg_cause lg_suspect_normalisation(const lg_suspicion *s, const char **why);
 lg_cause lg_suspect_narrow_sum(const lg_suspicion *s, const char **why);
 lg_cause lg_suspect_missing_rows(const lg_suspicion *s, const char **why);
 
 // attribute_gradient.c: a gradient whose softmax has lanes beyond the classes.
 lg_cause lg_suspect_padded_gradient(const lg_suspicion *s, const char **why);
+// Whether each row of the gradient is a multiple of the right one, which is what a wrong divisor
+// leaves of it. True also where there is none.
+bool lg_gradient_rows_scale(const lg_suspicion *s);
 
 // attribute_inputs.c: an input that is no longer what was uploaded.
 lg_cause lg_suspect_overwritten(const lg_suspicion *s, const char **why);

@@ -38,8 +38,9 @@ void lg_fact_add_floats(lg_diagnosis *d, lg_dtype dtype, int64_t n_fractional, i
     if (n_fractional > 0) {
         text = lg_arena_printf(arena,
                                "the class indices are %s and %" PRId64
-                               " have a fraction, the first is %g in row %" PRId64,
-                               name, n_fractional, first_value, first);
+                               " %s a fraction, the first is %g in row %" PRId64,
+                               name, n_fractional, n_fractional == 1 ? "has" : "have", first_value,
+                               first);
     }
     lg_fact_add(d, LG_CAUSE_FLOAT_TARGETS, text,
                 n_fractional > 0 ? "round or repair these labels, then cast them to int64"
@@ -129,12 +130,14 @@ static void diagnose_int_handover(lg_diagnosis *d) {
     }
     d->misread = n_other > 0;
     lg_arena *arena = &d->finding->arena;
-    const char *text =
-        lg_arena_printf(arena, "%" PRId64 " %s labels do not fit %s and became other classes",
-                        n_lost, lg_dtype_name(meant->dtype), lg_dtype_name(given->dtype));
+    const char *text = lg_arena_printf(arena, "%" PRId64 " %s label%s not fit %s and became %s",
+                                       n_lost, lg_dtype_name(meant->dtype),
+                                       n_lost == 1 ? " does" : "s do", lg_dtype_name(given->dtype),
+                                       n_lost == 1 ? "another class" : "other classes");
     if (n_lost == 0) {
-        text = lg_arena_printf(arena, "%s labels are read as %s: %" PRId64 " have another value",
-                               lg_dtype_name(meant->dtype), lg_dtype_name(given->dtype), n_other);
+        text = lg_arena_printf(arena, "%s labels are read as %s: %" PRId64 " %s another value",
+                               lg_dtype_name(meant->dtype), lg_dtype_name(given->dtype), n_other,
+                               n_other == 1 ? "has" : "have");
     }
     lg_fact_add(d, LG_CAUSE_TARGET_DTYPE, text,
                 "hand over the labels in the type the kernel reads: int64");

@@ -4,6 +4,8 @@
 #include "pipeline/attribute_kernel_parts.h"
 
 #include "model/gradient_view.h"
+#include "pipeline/priors.h"
+#include "support/plain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -157,6 +159,71 @@ static lg_cause suspect_row_overflow(const lg_suspicion *s, const char **why) {
     return suspect_overflow(s, s->loss, first, lg_batch_head_width(s->batch), why);
 }
 
+static double largest_exponent(lg_dtype dtype) {
+    return dtype == LG_FLOAT64 ? 709.78 : dtype == LG_FLOAT16 ? 11.09 : 88.72;
+}
+
+// Whether the gradient has no number where one is right.
+static bool gradient_is_lost(const lg_suspicion *s) {
+    return first_of_gradient(s, is_lost) >= 0;
+}
+
+// A number is right where none was returned, and the exponential of some logit is none in its type:
+// it was taken of the logit itself, where the largest has to come off first.
+static lg_cause suspect_overflowing_exp(const lg_suspicion *s, const char **why) {
+    const lg_tensor *input = &s->batch->input;
+    lg_loss_kind kind = s->batch->loss.kind;
+    int64_t n = kind == LG_CROSS_ENTROPY || kind == LG_BCE_WITH_LOGITS ? lg_tensor_numel(input) : 0;
+    double largest = largest_exponent(input->dtype);
+    for (int64_t i = 0; i < n; i++) {
+        double x = lg_tensor_get_f64(input, i);
+        if (isfinite(x) && fabs(x) > largest) {
+            *why = lg_arena_printf(s->arena,
+                                   "no number is returned where one is right: element %" PRId64
+                                   " is %.4g, and %s does not hold its exponential or the inverse",
+                                   i, x, lg_dtype_name(input->dtype));
+            return LG_CAUSE_PRECISION;
+        }
+    }
+    return LG_CAUSE_NONE;
+}
+
+// The logarithm of 0 is taken for -100; where it is not, 0·log 0 is NaN and log 0 infinite.
+static lg_cause suspect_unclamped_log(const lg_suspicion *s, const char **why) {
+    bool binary = s->batch->loss.kind == LG_BCE;
+    for (int64_t row = 0; binary && row < s->d->n_rows; row++) {
+        double got = s->loss->values[s->reference->scalar ? 0 : row];
+        double want = s->reference->loss[s->reference->scalar ? 0 : row];
+        double x = lg_tensor_get_f64(&s->batch->input, row);
+        if (isfinite(want) && !isfinite(got) && (x == 0 || x == 1)) {
+            *why = lg_arena_printf(s->arena,
+                                   "the input of row %" PRId64
+                                   " is %g, and the logarithm of 0 is taken as it is, not for -100",
+                                   row, x);
+            return LG_CAUSE_PRECISION;
+        }
+    }
+    return LG_CAUSE_NONE;
+}
+
+// A negative log likelihood only picks and adds: what is no number, or far beyond all its terms,
+// was in memory that nobody had written. A half can overflow.
+static lg_cause suspect_garbage(const lg_suspicion *s, const char **why) {
+    lg_dtype dtype = s->batch->input.dtype;
+    bool wide = dtype == LG_FLOAT32 || dtype == LG_FLOAT64;
+    const lg_reference *r = s->reference;
+    bool plain = s->batch->loss.kind == LG_NLL_LOSS && wide && r->scalar && isfinite(r->loss[0]);
+    double got = plain ? s->loss->values[0] : 0;
+    if (!plain || fabs(got) <= 1e6 * fmax(1, r->abs_sum)) {
+        return LG_CAUSE_NONE;
+    }
+    *why = lg_arena_printf(s->arena,
+                           "the loss is %.9g, and its terms add up to %.9g at most: something that "
+                           "was never written takes part",
+                           lg_plain(got), r->abs_sum);
+    return LG_CAUSE_UNWRITTEN_OUTPUT;
+}
+
 bool lg_loss_is_of_another_class(const lg_suspicion *s) {
     for (int64_t i = 0; i < s->loss->n; i++) {
         if (isfinite(s->loss->values[i]) != isfinite(s->reference->loss[i])) {
@@ -169,6 +236,11 @@ bool lg_loss_is_of_another_class(const lg_suspicion *s) {
 lg_cause lg_suspect_numbers(const lg_suspicion *s, const lg_pattern *pattern, int64_t *n_telling,
                             const char **why) {
     *n_telling = 1;
+    lg_cause cause = lg_suspect_count(s, why);
+    if (cause != LG_CAUSE_NONE) {
+        *n_telling = LG_CHANCE_MATCHES; // the number itself is wrong, not like another one
+        return cause;
+    }
     if (!s->loss && lg_output_exists(s->gradient)) {
         return suspect_gradient(s, pattern, why);
     }
@@ -176,15 +248,18 @@ lg_cause lg_suspect_numbers(const lg_suspicion *s, const lg_pattern *pattern, in
         return LG_CAUSE_NONE;
     }
     if (!loss_is_off(s)) {
-        return suspect_gradient(s, pattern, why);
+        cause = gradient_is_lost(s) ? suspect_overflowing_exp(s, why) : LG_CAUSE_NONE;
+        return cause == LG_CAUSE_NONE ? suspect_gradient(s, pattern, why) : cause;
     }
     *n_telling = s->loss->n;
     lg_cause (*const tests[])(const lg_suspicion *, const char **) = {
-        lg_suspect_narrow_sum, lg_suspect_missing_rows, lg_suspect_softmax, suspect_label_type,
-        suspect_row_overflow};
-    lg_cause cause = lg_suspect_normalisation(s, why);
+        lg_suspect_narrow_sum,    lg_suspect_missing_rows, lg_suspect_softmax,
+        lg_suspect_left_out_warp, suspect_label_type,      suspect_row_overflow};
+    cause = lg_suspect_normalisation(s, why);
+    cause = cause == LG_CAUSE_NONE ? suspect_garbage(s, why) : cause;
     if (lg_loss_is_of_another_class(s)) {
-        return cause;
+        cause = cause == LG_CAUSE_NONE ? suspect_unclamped_log(s, why) : cause;
+        return cause == LG_CAUSE_NONE ? suspect_overflowing_exp(s, why) : cause;
     }
     for (size_t i = 0; i < sizeof tests / sizeof *tests && cause == LG_CAUSE_NONE; i++) {
         cause = tests[i](s, why);

@@ -3,6 +3,7 @@
 // not be recomputed: how far off, in the loss or only in the gradient, with which options in use.
 #include "pipeline/attribute_kernel_parts.h"
 #include "pipeline/priors.h"
+#include "pipeline/tolerance.h"
 
 #include "model/gradient_view.h"
 
@@ -51,6 +52,23 @@ static double loss_deviation(const lg_suspicion *s) {
     return off;
 }
 
+// Whether the loss is what a right kernel may return, small ones too.
+static bool loss_is_right(const lg_suspicion *s) {
+    if (!s->loss || !s->loss->values || s->loss->n != s->reference->n_loss) {
+        return true;
+    }
+    lg_quantity quantity = s->reference->scalar ? LG_Q_LOSS : LG_Q_ROW_LOSS;
+    for (int64_t i = 0; i < s->loss->n; i++) {
+        double want = s->reference->loss[i];
+        double got = s->loss->values[i];
+        double bound = isfinite(want) ? lg_tolerance(s->batch, s->reference, quantity, i, want) : 0;
+        if (!(lg_compare(got, want, bound, s->batch->input.dtype) <= 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Of the gradient, relative to the largest element of its row.
 static double gradient_deviation(const lg_suspicion *s) {
     if (!lg_output_exists(s->gradient) || s->gradient->n != lg_tensor_numel(&s->batch->input)) {
@@ -85,7 +103,8 @@ static size size_of(const lg_suspicion *s, double off) {
 
 lg_pattern lg_pattern_of(const lg_suspicion *s) {
     lg_pattern p = {.loss_off = loss_deviation(s), .gradient_off = gradient_deviation(s)};
-    p.gradient_alone = p.loss_off <= s->slack && p.gradient_off > 0;
+    p.gradient_alone = p.gradient_off > 0 && loss_is_right(s);
+    p.rows_scale = lg_gradient_rows_scale(s);
     p.rounding = size_of(s, fmax(p.loss_off, p.gradient_off)) == SIZE_ROUNDING;
     return p;
 }
@@ -95,13 +114,13 @@ static bool has_room(const lg_suspicion *s, const lg_pattern *p, lg_cause cause)
     const lg_batch *batch = s->batch;
     bool softmax = batch->loss.kind == LG_CROSS_ENTROPY;
     bool options = batch->loss.label_smoothing > 0 || lg_tensor_exists(&batch->weight) ||
-                   s->reference->n_ignored > 0;
+                   lg_tensor_exists(&batch->pos_weight) || s->reference->n_ignored > 0;
     // Precision and races need nothing of a batch.
     return (cause != LG_CAUSE_OPTION_INTERPLAY || options) &&
            (cause != LG_CAUSE_INDEX_OVERFLOW || lg_overflows_narrow_offsets(batch)) &&
            (cause != LG_CAUSE_STRIDES_IGNORED || lg_is_strided(batch)) &&
-           (cause != LG_CAUSE_WRONG_NORMALISATION ||
-            (batch->loss.reduction == LG_REDUCTION_MEAN && s->reference->scalar)) &&
+           (cause != LG_CAUSE_WRONG_NORMALISATION || (batch->loss.reduction == LG_REDUCTION_MEAN &&
+                                                      s->reference->scalar && p->rows_scale)) &&
            ((cause != LG_CAUSE_PADDED_LANES && cause != LG_CAUSE_SHARD_STATISTICS) || softmax) &&
            (cause != LG_CAUSE_GRADIENT_CONTRACT || p->gradient_alone);
 }
@@ -115,27 +134,61 @@ static const char *pattern_text(const lg_suspicion *s, const lg_pattern *p) {
     }
     bool smooth = batch->loss.label_smoothing > 0;
     bool weighted = lg_tensor_exists(&batch->weight);
+    bool positive = lg_tensor_exists(&batch->pos_weight);
     bool ignored = s->reference->n_ignored > 0;
-    return lg_arena_printf(s->arena, "the loss is off by %.2g%s%s%s%s", p->loss_off,
-                           smooth || weighted || ignored ? " with" : "",
-                           smooth ? " label smoothing" : "", weighted ? " class weights" : "",
-                           ignored ? " ignored rows" : "");
+    return lg_arena_printf(s->arena, "the loss is off by %.2g%s%s%s%s%s", p->loss_off,
+                           smooth || weighted || positive || ignored ? " with" : "",
+                           smooth ? " label smoothing" : "",
+                           !weighted                   ? ""
+                           : lg_batch_is_binary(batch) ? " weights"
+                                                       : " class weights",
+                           positive ? " pos_weight" : "", ignored ? " ignored rows" : "");
 }
 
-int lg_guess_by_pattern(const lg_suspicion *s, const lg_pattern *p, lg_guess *out) {
+// The most that rounding can make of a number, relative: an operation errs by half a unit of the
+// narrowest type anybody computes in, float16 (bfloat16 where the input is), and a chain of n by
+// n times that of the terms' magnitudes. A handful of operations are made for each row.
+static double rounding_room(const lg_suspicion *s) {
+    enum { OPERATIONS_OF_A_ROW = 4 };
+    const lg_batch *batch = s->batch;
+    const lg_reference *r = s->reference;
+    double n = OPERATIONS_OF_A_ROW;
+    n += batch->loss.kind == LG_CROSS_ENTROPY ? (double)lg_batch_head_width(batch) : 0;
+    n += r->scalar ? (double)r->n_rows : 0;
+    bool mean = r->scalar && batch->loss.reduction == LG_REDUCTION_MEAN;
+    double magnitude =
+        r->scalar ? r->abs_sum / (mean && r->total_weight > 0 ? r->total_weight : 1) : 1;
+    double loss = r->scalar && isfinite(r->loss[0]) ? fabs(r->loss[0]) : 1;
+    double cancelled = fmax(1, isfinite(magnitude) ? magnitude / fmax(1, loss) : 1);
+    return fmin(1, n * (batch->input.dtype == LG_BFLOAT16 ? 0x1p-8 : 0x1p-11)) * cancelled;
+}
+
+// Beyond what rounding can make, it is not quite impossible: a type narrower still, or an
+// exponential of a rounded number.
+#define PRIOR_BEYOND_ROUNDING 0.01
+// Where nothing explains better than this what was seen, no cause is named.
+#define LEAST_WEIGHT 0.005
+
+int lg_guess_by_pattern(const lg_suspicion *s, const lg_pattern *p, lg_guess *out, bool *unlikely) {
     int n = 0;
-    size at = size_of(s, fmax(p->loss_off, p->gradient_off));
+    double best = 0;
+    double off = fmax(p->loss_off, p->gradient_off);
+    size at = size_of(s, off);
     const char *text = pattern_text(s, p);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (has_room(s, p, sizes[i].cause)) {
             // What moves a loss seldom spares it and hits the gradient alone.
             bool elsewhere = p->gradient_alone && sizes[i].cause != LG_CAUSE_GRADIENT_CONTRACT &&
                              sizes[i].cause != LG_CAUSE_PRECISION;
+            bool beyond = sizes[i].cause == LG_CAUSE_PRECISION && !(off <= rounding_room(s));
             double weight = lg_prior_of_kernel_cause(sizes[i].cause) * sizes[i].p[at];
+            weight *= beyond ? PRIOR_BEYOND_ROUNDING : 1;
+            best = fmax(best, weight);
             out[n++] = (lg_guess){.cause = sizes[i].cause,
                                   .weight = elsewhere ? weight * LG_PRIOR_LOSS_SPARED : weight,
                                   .why = text};
         }
     }
+    *unlikely = best < LEAST_WEIGHT;
     return n;
 }

@@ -73,9 +73,13 @@ static double log_mass(const lg_suspicion *s, int64_t row) {
 }
 
 // Lanes that hold a number other than 0: the sum of exponentials of every row is too large by the
-// same amount, which is what a row's loss is too high by, times its own sum.
+// same amount, which is what a row's loss is too high by, times its own sum. That tells them from a
+// sum that is too large by a factor, as one that underflowed, only where the rows' sums differ.
 static lg_cause suspect_filled_lanes(const lg_suspicion *s, const char **why) {
     double log_extra = NAN;
+    double least = INFINITY;
+    double most = -INFINITY;
+    double unsure = 0;
     int64_t n = 0;
     for (int64_t row = 0; !s->reference->scalar && row < s->loss->n; row++) {
         double shift = s->loss->values[row] - s->reference->loss[row];
@@ -85,13 +89,19 @@ static lg_cause suspect_filled_lanes(const lg_suspicion *s, const char **why) {
         if (!(shift > s->slack * fmax(1, fabs(s->reference->loss[row])))) {
             return LG_CAUSE_NONE;
         }
-        double extra = log_mass(s, row) + log(expm1(shift));
-        if (n++ > 0 && !(fabs(extra - log_extra) <= 0.01 * fmax(1, fabs(extra)))) {
+        double mass = log_mass(s, row);
+        double extra = mass + log(expm1(shift));
+        // What rounding of the loss leaves unsure of the excess.
+        double here = 0.01 + s->slack * fmax(1, fabs(s->reference->loss[row])) / shift;
+        if (n++ > 0 && !(fabs(extra - log_extra) <= fmin(here + unsure, 0.5))) {
             return LG_CAUSE_NONE;
         }
-        log_extra = extra;
+        log_extra = n == 1 || here < unsure ? extra : log_extra;
+        unsure = n == 1 ? here : fmin(here, unsure);
+        least = fmin(least, mass);
+        most = fmax(most, mass);
     }
-    if (n == 0) {
+    if (n == 0 || !(most - least > 0.1 + 2 * unsure)) {
         return LG_CAUSE_NONE;
     }
     *why = lg_arena_printf(s->arena,
@@ -198,4 +208,66 @@ lg_cause lg_suspect_softmax(const lg_suspicion *s, const char **why) {
         cause = suspect_filled_lanes(s, why);
     }
     return cause;
+}
+
+// The logarithm of a row's sum of exponentials without those of one warp of a block that takes the
+// classes 32 a warp, in turn.
+static double log_mass_without(const lg_suspicion *s, int64_t row, int64_t n_warps, int64_t out) {
+    int64_t width = lg_batch_head_width(s->batch);
+    double top = -INFINITY;
+    double sum = 0;
+    for (int64_t c = 0; c < width; c++) {
+        top = c / 32 % n_warps == out ? top : fmax(top, input_at(s->batch, row, c));
+    }
+    for (int64_t c = 0; c < width; c++) {
+        sum += c / 32 % n_warps == out ? 0 : exp(input_at(s->batch, row, c) - top);
+    }
+    return top + log(sum);
+}
+
+static double weight_of_row(const lg_suspicion *s, int64_t row) {
+    const lg_tensor *weight = &s->batch->weight;
+    return lg_tensor_exists(weight) ? lg_tensor_get_f64(weight, lg_label_of(s, row)) : 1;
+}
+
+// Whether the loss is that of softmaxes without one warp's classes, each row's or their sum or
+// mean.
+static bool is_loss_without(const lg_suspicion *s, int64_t n_warps, int64_t out) {
+    const lg_reference *r = s->reference;
+    double sum = 0;
+    for (int64_t row = 0; row < s->d->n_rows; row++) {
+        if (!lg_row_is_live(s, row)) {
+            continue;
+        }
+        double mass = log_mass_without(s, row, n_warps, out);
+        double own = (mass - input_at(s->batch, row, lg_label_of(s, row))) * weight_of_row(s, row);
+        if (!r->scalar && !lg_is_near(s, s->loss->values[row], own)) {
+            return false;
+        }
+        sum += own;
+    }
+    double all = s->batch->loss.reduction == LG_REDUCTION_MEAN ? sum / r->total_weight : sum;
+    return !r->scalar ||
+           (lg_is_near(s, s->loss->values[0], all) && !lg_is_near(s, all, r->loss[0]));
+}
+
+lg_cause lg_suspect_left_out_warp(const lg_suspicion *s, const char **why) {
+    const lg_batch *batch = s->batch;
+    bool plain = batch->loss.kind == LG_CROSS_ENTROPY && !batch->target_is_probability &&
+                 s->d->targets_fit && batch->loss.label_smoothing == 0;
+    int64_t width = lg_batch_head_width(batch);
+    for (int64_t n = 2; plain && n <= 32 && width > 32 * (n - 1); n *= 2) {
+        // The last, or the first: a loop over the warps that ends or begins at the wrong one.
+        for (int first = 0; first < 2; first++) {
+            int64_t out = first ? 0 : n - 1;
+            if (is_loss_without(s, n, out)) {
+                *why = lg_arena_printf(s->arena,
+                                       "the softmax leaves out the classes of warp %" PRId64
+                                       " of %" PRId64 " of its block",
+                                       out, n);
+                return LG_CAUSE_SHARD_STATISTICS;
+            }
+        }
+    }
+    return LG_CAUSE_NONE;
 }

@@ -2,8 +2,14 @@
 // One line of evidence and one of advice for each label cause.
 #include "pipeline/attribute_parts.h"
 
+#include "support/plain.h"
+
 #include <inttypes.h>
 #include <math.h>
+
+static const char *s_are(int64_t n) {
+    return n == 1 ? " is" : "s are";
+}
 
 static const char *head_width_text(const lg_diagnosis *d, const lg_explanation *e) {
     const lg_label_evidence *l = &d->table.evidence;
@@ -30,12 +36,13 @@ static const char *corrupt_text(const lg_diagnosis *d) {
     const lg_label_evidence *l = &d->table.evidence;
     lg_arena *arena = &d->finding->arena;
     if (l->n_int_min > 0) {
-        return lg_arena_printf(arena, "%" PRId64 " labels are the least integer: NaN cast to int",
-                               l->n_int_min);
+        return lg_arena_printf(arena, "%" PRId64 " label%s the least integer: NaN cast to int",
+                               l->n_int_min, s_are(l->n_int_min));
     }
     if (l->n_pointers > 0) {
-        return lg_arena_printf(arena, "%" PRId64 " labels look like memory addresses",
-                               l->n_pointers);
+        return lg_arena_printf(arena, "%" PRId64 "%s", l->n_pointers,
+                               l->n_pointers == 1 ? " label looks like a memory address"
+                                                  : " labels look like memory addresses");
     }
     return lg_arena_printf(arena, "wild labels, as %" PRId64 ", beside classes 0..%" PRId64,
                            l->dominant_out, l->head_width - 1);
@@ -49,10 +56,10 @@ static const char *negative_text(const lg_diagnosis *d) {
         low = i == 0 ? d->table.out[i].value : low;
         high = d->table.out[i].value;
     }
-    return lg_arena_printf(&d->finding->arena,
-                           "%" PRId64 " labels lie in %" PRId64 "..%" PRId64
-                           " and ignore_index is %" PRId64,
-                           l->n_negative, low, high, l->ignore_index);
+    return lg_arena_printf(
+        &d->finding->arena,
+        "%" PRId64 " label%s in %" PRId64 "..%" PRId64 " and ignore_index is %" PRId64,
+        l->n_negative, l->n_negative == 1 ? " lies" : "s lie", low, high, l->ignore_index);
 }
 
 static int64_t count_of(const lg_diagnosis *d, int64_t value) {
@@ -69,12 +76,12 @@ static const char *dtype_text(const lg_diagnosis *d) {
     lg_arena *arena = &d->finding->arena;
     int64_t n_live = l->n - l->n_ignored;
     if (d->table.n_all_int32_pair == n_live && l->n_int32_pairs > 0) {
-        return lg_arena_printf(arena, "%" PRId64 " labels are two int32 classes side by side",
-                               l->n_int32_pairs);
+        return lg_arena_printf(arena, "%" PRId64 " label%s two int32 classes side by side",
+                               l->n_int32_pairs, s_are(l->n_int32_pairs));
     }
     if (l->n_sign_bytes > 0) {
-        return lg_arena_printf(arena, "%" PRId64 " labels are bytes read as signed",
-                               l->n_sign_bytes);
+        return lg_arena_printf(arena, "%" PRId64 " label%s read as signed", l->n_sign_bytes,
+                               l->n_sign_bytes == 1 ? " is a byte" : "s are bytes");
     }
     return "labels are a class plus a multiple of 2^32";
 }
@@ -97,8 +104,8 @@ const char *lg_label_evidence_text(const lg_diagnosis *d, const lg_explanation *
                                l->head_width - 1);
     }
     if (cause == LG_CAUSE_LABEL_EQUALS_WIDTH) {
-        return lg_arena_printf(arena, "%" PRId64 " of %.0f labels equal the head width %" PRId64,
-                               l->n_at_width, n_live, l->head_width);
+        return lg_arena_printf(arena, "%" PRId64 " of %.0f label%s equal the head width %" PRId64,
+                               l->n_at_width, n_live, lg_s((int64_t)n_live), l->head_width);
     }
     if (cause == LG_CAUSE_NEGATIVE_LABELS) {
         return negative_text(d);

@@ -58,7 +58,8 @@ double lg_prior_of_kernel_cause(lg_cause cause) {
         [LG_CAUSE_INDEX_OVERFLOW] = 0.1,     [LG_CAUSE_STRIDES_IGNORED] = 0.08,
         [LG_CAUSE_PADDED_LANES] = 0.07,      [LG_CAUSE_RACE] = 0.06,
         [LG_CAUSE_UNWRITTEN_OUTPUT] = 0.05,  [LG_CAUSE_OFF_BY_ONE_CHECK] = 0.04,
-        [LG_CAUSE_SHARD_STATISTICS] = 0.03,  [LG_CAUSE_INPUT_OVERWRITTEN] = 0.02};
+        [LG_CAUSE_SHARD_STATISTICS] = 0.03,  [LG_CAUSE_INPUT_OVERWRITTEN] = 0.02,
+        [LG_CAUSE_TARGET_DTYPE] = 0.02};
     return weights[cause];
 }
 

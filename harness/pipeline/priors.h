@@ -12,7 +12,8 @@
 // Relative frequency of a label fault among faulty batches; 0 for causes that labels do not show.
 double lg_prior_of_cause(lg_cause cause);
 
-// Relative frequency of a fault among broken kernels; 0 for data causes. From the mutants and the
+// Relative frequency of a fault among broken kernels; 0 for data causes, but for target_dtype: a
+// kernel can read labels in another type too. From the mutants and the
 // public reports about kernels: sums that are too narrow and options that meet lead.
 double lg_prior_of_kernel_cause(lg_cause cause);
 // A fault of a loss leaves the loss right and shows in the gradient alone.

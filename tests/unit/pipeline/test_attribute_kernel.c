@@ -27,9 +27,14 @@ typedef struct kernel_row {
     double smoothing;
     bool weighted;
     bool gradient;
-    bool strided;    // classes first in memory
-    bool upstream;   // a gradient for each row comes from above
-    bool with_fault; // a few labels C, under a guarded kernel
+    bool strided;         // classes first in memory
+    bool upstream;        // a gradient for each row comes from above
+    bool with_fault;      // a few labels C, under a guarded kernel
+    int64_t ignore_index; // 0: -100
+    lg_dtype labels;      // none: int64
+    lg_dtype input;       // none: float32
+    double at;            // not 0: every logit
+    bool positive;        // pos_weight of a binary loss
     void (*breakage)(play *p);
     lg_cause cause;
     lg_cause also; // named beside it, or NONE
@@ -213,6 +218,67 @@ static void break_label_type(play *p) {
     }
 }
 
+// exp(-100) is denormal in float: a sum of them is too large by a factor.
+static void break_denormals(play *p) {
+    for (int64_t i = 0; i < p->reference.n_loss; i++) {
+        p->loss[i] += 0.017;
+    }
+}
+
+// A softmax over all classes but those of the last of eight warps.
+static void break_warp(play *p) {
+    int64_t width = lg_batch_head_width(&p->batch);
+    for (int64_t row = 0; row < p->reference.n_rows; row++) {
+        double all = 0;
+        double some = 0;
+        for (int64_t c = 0; c < width; c++) {
+            double e = exp(lg_tensor_get_f64(&p->batch.input, row * width + c));
+            all += e;
+            some += c / 32 % 8 == 7 ? 0 : e;
+        }
+        p->loss[row] += log(some / all);
+    }
+}
+
+// The last of 8 blocks of 256 threads is left out of the sum.
+static void break_partials(play *p) {
+    double sum = 0;
+    for (int64_t row = 0; row < p->reference.n_rows; row++) {
+        sum += row / 256 % 8 == 7 ? 0 : p->reference.row_loss[row];
+    }
+    p->loss[0] = sum;
+}
+
+// Far beyond rounding, and like nothing that is recomputed.
+static void break_far(play *p) {
+    for (int64_t i = 0; i < p->reference.n_loss; i++) {
+        p->loss[i] *= 1.5 + 0.1 * (double)(i % 7);
+    }
+}
+
+static void break_first_pos_weight(play *p) {
+    lg_batch other = p->batch;
+    lg_reference wrong;
+    for (int i = 0; i < other.pos_weight.rank; i++) {
+        other.pos_weight.stride[i] = 0;
+    }
+    CU_ASSERT_TRUE_FATAL(lg_reference_compute(&other, false, &wrong));
+    memcpy(p->loss, wrong.loss, (size_t)wrong.n_loss * sizeof(double));
+    lg_reference_free(&wrong);
+}
+
+static void break_garbage(play *p) {
+    p->loss[0] = 6.5e36;
+}
+
+static void break_unclamped(play *p) {
+    p->loss[0] = NAN;
+}
+
+static void break_exponential(play *p) {
+    p->loss[0] = NAN;
+}
+
 static void miss_all(play *p) {
     for (int64_t i = 0; i < p->reference.n_loss; i++) {
         p->loss[i] = isnan(p->loss[i]) ? 1 : p->loss[i];
@@ -268,6 +334,24 @@ static const kernel_row rows[] = {
      .breakage = break_width_of_sum, .cause = K(PRECISION), .doubtful = true},
     {"rows beyond a block", LG_NLL_LOSS, LG_REDUCTION_SUM, 100, 5, .breakage = break_grid,
      .cause = K(INDEX_OVERFLOW)},
+    {"denormal exponentials", LG_CROSS_ENTROPY, LG_REDUCTION_NONE, 8, 65, .at = -100,
+     .breakage = break_denormals, .cause = K(PRECISION), .doubtful = true},
+    {"a warp left out of the softmax", LG_CROSS_ENTROPY, LG_REDUCTION_NONE, 6, 300,
+     .breakage = break_warp, .cause = K(SHARD_STATISTICS)},
+    {"a block left out of the sum", LG_BCE_WITH_LOGITS, LG_REDUCTION_SUM, 900, 3,
+     .breakage = break_partials, .cause = K(INDEX_OVERFLOW)},
+    {"far beyond rounding", LG_BCE_WITH_LOGITS, LG_REDUCTION_NONE, 6, 3, .breakage = break_far,
+     .cause = K(NONE)},
+    {"far beyond rounding, with pos_weight", LG_BCE_WITH_LOGITS, LG_REDUCTION_NONE, 6, 3,
+     .positive = true, .breakage = break_far, .cause = K(OPTION_INTERPLAY), .doubtful = true},
+    {"pos_weight of the first class", LG_BCE_WITH_LOGITS, LG_REDUCTION_NONE, 6, 3, .positive = true,
+     .breakage = break_first_pos_weight, .cause = K(OPTION_INTERPLAY)},
+    {"memory never written", LG_NLL_LOSS, LG_REDUCTION_MEAN, 20, 5, .breakage = break_garbage,
+     .cause = K(UNWRITTEN_OUTPUT)},
+    {"0 log 0", LG_BCE, LG_REDUCTION_NONE, 6, 3, .at = 1, .breakage = break_unclamped,
+     .cause = K(PRECISION)},
+    {"exp(100)", LG_CROSS_ENTROPY, LG_REDUCTION_NONE, 6, 5, .at = 100,
+     .breakage = break_exponential, .cause = K(PRECISION)},
     {"label C passes", LG_NLL_LOSS, LG_REDUCTION_NONE, 64, 5, .with_fault = true,
      .breakage = miss_all, .cause = K(LABEL_EQUALS_WIDTH), .also = K(OFF_BY_ONE_CHECK)},
     {"label C is caught", LG_NLL_LOSS, LG_REDUCTION_NONE, 64, 5, .with_fault = true,
@@ -280,15 +364,19 @@ static void begin(const kernel_row *row, play *p) {
     s->path = "row.yaml";
     s->loss = (lg_loss_options){.kind = row->loss,
                                 .reduction = row->reduction,
-                                .ignore_index = -100,
+                                .ignore_index = row->ignore_index ? row->ignore_index : -100,
                                 .label_smoothing = row->smoothing,
                                 .direction = row->gradient ? LG_BOTH : LG_FORWARD};
-    s->batch = (lg_batch_spec){.seed = 3,
-                               .samples = row->samples,
-                               .classes = row->classes,
-                               .ignored_fraction = row->ignored,
-                               .logits = {.source = LG_ARRAY_GENERATED, .scale = 1},
-                               .targets = {.source = LG_ARRAY_GENERATED}};
+    s->batch =
+        (lg_batch_spec){.seed = 3,
+                        .samples = row->samples,
+                        .classes = row->classes,
+                        .ignored_fraction = row->ignored,
+                        .logits = {.source = LG_ARRAY_GENERATED, .dtype = row->input, .scale = 1},
+                        .targets = {.source = LG_ARRAY_GENERATED, .dtype = row->labels}};
+    if (row->positive) {
+        s->pos_weight = (lg_array_spec){.source = LG_ARRAY_GENERATED, .lo = 0.5, .hi = 3};
+    }
     int64_t by_class[] = {1, row->samples};
     if (row->strided) {
         s->batch.logits.stride = (lg_i64_list){.n = 2, .items = by_class};
@@ -301,6 +389,9 @@ static void begin(const kernel_row *row, play *p) {
     lg_diags diags = {0};
     CU_ASSERT_TRUE_FATAL(lg_generate(s, true, &p->batch, &diags));
     lg_diags_free(&diags);
+    for (int64_t i = 0; row->at != 0 && i < lg_tensor_numel(&p->batch.input); i++) {
+        lg_tensor_set_f64(&p->batch.input, i, row->at);
+    }
     CU_ASSERT_TRUE_FATAL(lg_reference_compute(&p->batch, row->gradient, &p->reference));
     lg_output *loss = &p->seen.outputs[p->seen.n_outputs++];
     *loss = (lg_output){.name = "output", .dtype = LG_FLOAT32, .n = p->reference.n_loss};
@@ -326,7 +417,7 @@ static void check_row(const kernel_row *row) {
                 finding.headline ? finding.headline : "");
     }
     LG_CHECK_ROW(row->name, finding.cause == row->cause);
-    LG_CHECK_ROW(row->name, finding.headline != NULL);
+    LG_CHECK_ROW(row->name, (finding.headline != NULL) == (row->cause != LG_CAUSE_NONE));
     LG_CHECK_ROW(row->name,
                  row->with_fault || (!finding.certain && finding.ambiguous == row->doubtful));
     lg_cause with = finding.n_hypotheses > 0 ? finding.hypotheses[0].with : LG_CAUSE_NONE;
@@ -434,7 +525,166 @@ static void test_a_launch_without_labels_is_not_blamed(void) {
     }
 }
 
+// What a valid batch and a broken kernel come to; frees the play.
+static void check_finding(play *p, const char *name, lg_cause cause, bool doubtful) {
+    lg_attribute_input input = {.batch = &p->batch,
+                                .reference = &p->reference,
+                                .kernel = &p->kernel,
+                                .observation = &p->seen,
+                                .result_wrong = true};
+    lg_finding finding;
+    lg_attribute(&input, &finding);
+    if (finding.cause != cause) {
+        fprintf(stderr, "\n    '%s': found %s: %s\n", name, lg_cause_name(finding.cause),
+                finding.headline ? finding.headline : "");
+    }
+    LG_CHECK_ROW(name, finding.cause == cause);
+    LG_CHECK_ROW(name, finding.ambiguous == doubtful && !finding.certain);
+    lg_finding_free(&finding);
+    lg_observation_free(&p->seen);
+    lg_reference_free(&p->reference);
+    lg_batch_free(&p->batch);
+}
+
+// One row an alarm: which rows were signalled on a valid batch, and what the guard refuses.
+typedef struct alarm_row {
+    const char *name;
+    lg_loss_kind loss;
+    lg_dtype dtype; // of the labels
+    int64_t classes;
+    int64_t ignore_index;
+    double ignored;
+    bool by_assert;  // else by a record
+    int64_t refused; // the rows with this label; -1: with one from 128 on
+    lg_cause cause;
+    bool doubtful;
+} alarm_row;
+
+static void test_alarms(void) {
+    static const alarm_row alarms[] = {
+        {"the ignored label", LG_NLL_LOSS, LG_INT64, 8, -100, 0.3, true, -100, K(OPTION_INTERPLAY),
+         false},
+        {"the ignored label, recorded", LG_NLL_LOSS, LG_INT64, 8, -100, 0.3, false, -100,
+         K(OPTION_INTERPLAY), false},
+        {"an ignored label beyond 32 bits", LG_CROSS_ENTROPY, LG_INT64, 8, 4294967297, 0.3, true,
+         4294967297, K(OPTION_INTERPLAY), false},
+        {"class C-1", LG_NLL_LOSS, LG_INT64, 8, -100, 0.3, true, 7, K(OFF_BY_ONE_CHECK), false},
+        {"class 0", LG_NLL_LOSS, LG_INT64, 8, -100, 0.3, false, 0, K(OFF_BY_ONE_CHECK), false},
+        {"a class in the middle", LG_NLL_LOSS, LG_INT64, 8, -100, 0.3, true, 3, K(NONE), false},
+        {"255, ignored", LG_NLL_LOSS, LG_UINT8, 8, 255, 0.3, true, 255, K(OPTION_INTERPLAY), true},
+        {"a byte from 128 on", LG_NLL_LOSS, LG_UINT8, 200, 255, 0, true, -1, K(TARGET_DTYPE),
+         false},
+    };
+    const char *args[] = {"output", "input", "target"};
+    lg_stage stage = {.entry = "loss", .direction = LG_FORWARD, .recorder = "row", .n_args = 3};
+    stage.args = args;
+    for (size_t k = 0; k < sizeof alarms / sizeof *alarms; k++) {
+        const alarm_row *a = &alarms[k];
+        kernel_row plain = {a->name,
+                            a->loss,
+                            LG_REDUCTION_NONE,
+                            96,
+                            a->classes,
+                            .ignored = a->ignored,
+                            .breakage = miss_none};
+        plain.ignore_index = a->ignore_index;
+        plain.labels = a->dtype;
+        play p;
+        begin(&plain, &p);
+        lg_launch launch = {.entry = "loss", .grid = {1, 1, 1}, .block = {128, 1, 1}};
+        lg_assert_line lines[96];
+        lg_fault_record records[96];
+        int n = 0;
+        for (int64_t row = 0; row < 96; row++) {
+            int64_t label = lg_tensor_get_i64(&p.batch.target, row);
+            if (label == a->refused || (a->refused == -1 && label > INT8_MAX)) {
+                lines[n] = (lg_assert_line){.thread = {row, 0, 0}, .expression = "t < n"};
+                records[n++] = (lg_fault_record){.row = row, .value = label};
+            }
+        }
+        CU_ASSERT_FATAL(n > 0);
+        p.kernel.stages = &stage;
+        p.kernel.n_stages = 1;
+        p.seen.launches = &launch;
+        p.seen.n_launches = 1;
+        if (a->by_assert) {
+            p.seen.status = LG_STATUS_ASSERT;
+            p.seen.failed_launch = "loss";
+            p.seen.failed_launch_index = 0;
+            p.seen.n_asserts = p.seen.n_asserts_kept = n;
+            p.seen.asserts = lines;
+            p.seen.n_outputs = 0;
+        } else {
+            p.seen.n_records = n;
+            p.seen.records = records;
+        }
+        check_finding(&p, a->name, a->cause, a->doubtful);
+    }
+}
+
+// A total weight that is not the sum of the weights, beside a right loss.
+static void test_total_weight(void) {
+    const struct {
+        const char *name;
+        double factor;
+        lg_dtype input;
+        lg_cause cause;
+    } weights[] = {{"ignored rows counted", 1.3, LG_FLOAT32, K(WRONG_NORMALISATION)},
+                   {"written in part", NAN, LG_FLOAT16, K(WRONG_NORMALISATION)},
+                   {"infinite in its type", INFINITY, LG_FLOAT16, K(PRECISION)}};
+    for (size_t k = 0; k < sizeof weights / sizeof *weights; k++) {
+        kernel_row plain = {weights[k].name, LG_NLL_LOSS,          LG_REDUCTION_SUM, 40, 5,
+                            .ignored = 0.3,  .breakage = miss_none};
+        plain.input = weights[k].input;
+        play p;
+        begin(&plain, &p);
+        lg_output *total = &p.seen.outputs[p.seen.n_outputs++];
+        *total = (lg_output){.name = "total_weight", .dtype = LG_FLOAT32, .n = 1};
+        total->values = lg_arena_array(&p.seen.arena, 1, sizeof(double));
+        total->values[0] = p.reference.total_weight * weights[k].factor;
+        check_finding(&p, weights[k].name, weights[k].cause, false);
+    }
+}
+
+// A bad access of a kernel on a small, packed batch of valid labels.
+static void test_memory(void) {
+    const struct {
+        const char *name;
+        lg_memory_finding memory;
+        lg_device_status status;
+        lg_cause cause;
+    } accesses[] = {
+        {"null",
+         {.present = true, .kind = "read out of bounds", .address = 12},
+         LG_STATUS_ILLEGAL_ADDRESS,
+         K(OPTION_INTERPLAY)},
+        {"misaligned",
+         {.present = true, .kind = "misaligned read", .address = 0x7f0000000004, .buffer = "input"},
+         LG_STATUS_MISALIGNED,
+         K(NONE)},
+        {"near a buffer of 40 numbers",
+         {.present = true,
+          .kind = "read out of bounds",
+          .address = 0x7f0000000004,
+          .buffer = "input"},
+         LG_STATUS_ILLEGAL_ADDRESS,
+         K(NONE)}};
+    for (size_t k = 0; k < sizeof accesses / sizeof *accesses; k++) {
+        const kernel_row plain = {accesses[k].name,     LG_NLL_LOSS, LG_REDUCTION_NONE, 8, 5,
+                                  .breakage = miss_none};
+        play p;
+        begin(&plain, &p);
+        p.seen.status = accesses[k].status;
+        p.seen.memory = accesses[k].memory;
+        p.seen.n_outputs = 0;
+        check_finding(&p, accesses[k].name, accesses[k].cause, false);
+    }
+}
+
 static const lg_test tests[] = {
+    {"alarms", test_alarms},
+    {"total weight", test_total_weight},
+    {"memory", test_memory},
     {"kernels", test_kernels},
     {"another class of number tells nothing", test_another_class_of_number_tells_nothing},
     {"infinity does not acquit the kernel", test_infinity_does_not_acquit_the_kernel},
