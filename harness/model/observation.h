@@ -47,12 +47,14 @@ typedef struct lg_launch {
 // A bad access the engine found (compute-sanitizer's memcheck, without a GPU).
 typedef struct lg_memory_finding {
     bool present;
-    const char *kind; // "read out of bounds", "write to read-only memory", "misaligned read", …
+    const char *kind; // "read out of bounds", "write to read-only memory", "misaligned read",
+                      // "null pointer read", …
     uint64_t address;
-    int64_t bytes;      // size of the access
-    const char *buffer; // nearest buffer by its argument name ("input", "target"), or NULL
-    int64_t distance;   // bytes past its end (> 0) or before its start (< 0); 0: inside
-    const char *file;   // kernel source
+    int64_t bytes;              // size of the access
+    const char *buffer;         // nearest buffer by its argument name ("input", "target"), or NULL
+    const char *null_arguments; // of a null pointer access: the arguments that are null, or NULL
+    int64_t distance;           // bytes past its end (> 0) or before its start (< 0); 0: inside
+    const char *file;           // kernel source
     int line;
     int64_t block[3];
     int64_t thread[3];
@@ -109,7 +111,7 @@ typedef struct lg_observation {
     const char *race; // sanitizer text of a race or divergent barrier, or NULL
     // A buffer the kernel was given to read and changed, in words; NULL: none was seen to change.
     const char *input_written;
-    const char *log;  // device log: printf and assert lines, "" when empty
+    const char *log; // device log: printf and assert lines, "" when empty
     int n_outputs;
     lg_output outputs[LG_MAX_OUTPUTS];
     // Mode-specific: the loss of the bystander/second batch, etc., told in words when it went

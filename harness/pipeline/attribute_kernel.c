@@ -50,9 +50,6 @@ static bool is_dead(const lg_suspicion *s) {
            s->seen->status == LG_STATUS_MISALIGNED || s->seen->memory.present;
 }
 
-// Below lies what comes of a null pointer and an index.
-#define NULL_PAGES 65536
-
 // A bad access, although every label is valid: by what the batch gives room for. 0: for nothing.
 static int guess_memory(const lg_suspicion *s, lg_guess *out) {
     const lg_memory_finding *memory = &s->seen->memory;
@@ -60,12 +57,12 @@ static int guess_memory(const lg_suspicion *s, lg_guess *out) {
                       (memory->kind && strstr(memory->kind, "misaligned"));
     const char *buffer = memory->buffer ? memory->buffer : "a buffer";
     int n = 0;
-    if (memory->present && !memory->buffer && memory->address < NULL_PAGES && !misaligned) {
+    if (memory->kind && strncmp(memory->kind, "null", 4) == 0) {
+        const char *argument = memory->null_arguments ? memory->null_arguments : "an argument";
         const char *why = lg_arena_printf(s->arena,
-                                          "address 0x%" PRIx64
-                                          " is used: an argument that this call leaves out (null) "
-                                          "is read as if it were there",
-                                          memory->address);
+                                          "%s, which this call leaves out (null), is used as if it "
+                                          "were there: address 0x%" PRIx64,
+                                          argument, memory->address);
         out[n++] = (lg_guess){LG_CAUSE_OPTION_INTERPLAY, 1, why};
         return n;
     }

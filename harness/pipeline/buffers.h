@@ -96,6 +96,10 @@ void lg_buffers_free(lg_buffers *buffers);
 const lg_device_buffer *lg_buffers_nearest(const lg_buffers *buffers, uint64_t address,
                                            int64_t bytes, int64_t *distance);
 
+// The pointers that the stages are given as null, "`weight` or `pos_weight`", in the arena; NULL
+// when there are none.
+const char *lg_buffers_null(const lg_buffers *buffers, lg_arena *arena);
+
 // The word outputs are filled with: for every float type a signalling NaN, which no arithmetic
 // returns.
 uint32_t lg_poison_word(lg_dtype dtype);

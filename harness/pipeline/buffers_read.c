@@ -169,3 +169,17 @@ const lg_device_buffer *lg_buffers_nearest(const lg_buffers *buffers, uint64_t a
     }
     return nearest;
 }
+
+const char *lg_buffers_null(const lg_buffers *buffers, lg_arena *arena) {
+    const char *text = NULL;
+    for (int i = 0; i < LG_N_ARGS + buffers->n_scratch; i++) {
+        bool scratch = i >= LG_N_ARGS;
+        const lg_device_buffer *buffer =
+            scratch ? &buffers->scratch[i - LG_N_ARGS] : &buffers->args[i];
+        if (buffer->used && !buffer->address) {
+            text = text ? lg_arena_printf(arena, "%s or `%s`", text, buffer->name)
+                        : lg_arena_printf(arena, "`%s`", buffer->name);
+        }
+    }
+    return text;
+}

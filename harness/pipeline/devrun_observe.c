@@ -71,12 +71,15 @@ static void observe_memory(const lg_buffers *buffers, const lg_device_fault *fau
         buffer = NULL;
     }
     lg_arena *arena = &out->arena;
+    bool null = strncmp(fault->kind, "null", 4) == 0;
+    buffer = null ? NULL : buffer;
     out->memory = (lg_memory_finding){
         .present = true,
         .kind = lg_arena_strdup(arena, fault->kind),
         .address = fault->address,
         .bytes = fault->bytes,
         .buffer = buffer ? lg_arena_strdup(arena, buffer->name) : NULL,
+        .null_arguments = null ? lg_buffers_null(buffers, arena) : NULL,
         .distance = buffer ? distance : fault->distance,
         .file = fault->file ? lg_arena_strdup(arena, fault->file) : NULL,
         .line = fault->line,

@@ -78,6 +78,10 @@ static const char *memory_text(const judging *j) {
                                       : ", %" PRId64 " bytes before `%s`",
                       (int64_t)llabs(m->distance), m->buffer);
     }
+    if (m->null_arguments) {
+        lg_str_printf(&text, ", byte %" PRIu64 " of %s, which the call leaves out", m->address,
+                      m->null_arguments);
+    }
     if (m->file) {
         lg_str_printf(&text, ", at %s:%d", m->file, m->line);
     }

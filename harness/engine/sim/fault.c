@@ -134,9 +134,16 @@ static bool nearest_window(const lg_exec *x, lg_sim_fault *fault) {
     return true;
 }
 
-static const char *access_kind(const lg_sim_fault *fault, const lg_alloc *nearest, bool write) {
+// Nothing is ever allocated below: what lies there comes of a null pointer and an index.
+enum { NULL_BYTES = 65536 };
+
+static const char *access_kind(const lg_sim_fault *fault, const lg_alloc *nearest, bool in_window,
+                               bool write) {
     if (fault->address % fault->bytes) {
         return write ? "misaligned write" : "misaligned read";
+    }
+    if (!in_window && fault->address < NULL_BYTES) {
+        return write ? "null pointer write" : "null pointer read";
     }
     if (nearest && fault->distance == 0 && !nearest->live) {
         return write ? "write to freed memory" : "read of freed memory";
@@ -179,7 +186,8 @@ void lg_raise_access(lg_exec *x, const lg_insn *insn, int lane, lg_ptx_space spa
     lg_sim_fault fault = {.address = address, .bytes = bytes, .space = space};
     set_place(x, insn, lane, &fault);
     const lg_alloc *nearest = NULL;
-    if (!nearest_window(x, &fault)) {
+    bool in_window = nearest_window(x, &fault);
+    if (!in_window) {
         nearest = lg_memory_nearest(x->sim, address, bytes, &fault.distance);
         if (nearest) {
             fault.has_nearest = true;
@@ -187,7 +195,7 @@ void lg_raise_access(lg_exec *x, const lg_insn *insn, int lane, lg_ptx_space spa
             fault.nearest_bytes = nearest->full_bytes;
         }
     }
-    fault.kind = access_kind(&fault, nearest, write);
+    fault.kind = access_kind(&fault, nearest, in_window, write);
     char distance[192], what[320];
     describe_distance(&fault, nearest, distance, sizeof distance);
     snprintf(what, sizeof what, "%s of %" PRIu32 " bytes at 0x%" PRIx64 "%s", fault.kind, bytes,

@@ -51,7 +51,8 @@ typedef enum lg_sim_check { // bits; the bounds checks of every access are alway
 // The first fault of a launch. Strings belong to the launch result.
 typedef struct lg_sim_fault {
     const char *kind; // "read out of bounds", "write out of bounds", "read of freed memory", "write
-                      // to read-only memory", "misaligned read", "assert", "trap", "race", …
+                      // to read-only memory", "misaligned read", "null pointer read", "assert",
+                      // "trap", "race", …
     uint64_t address;
     uint32_t bytes;
     lg_ptx_space space;

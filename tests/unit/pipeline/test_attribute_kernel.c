@@ -655,7 +655,7 @@ static void test_memory(void) {
         lg_cause cause;
     } accesses[] = {
         {"null",
-         {.present = true, .kind = "read out of bounds", .address = 12},
+         {.present = true, .kind = "null pointer read", .address = 12},
          LG_STATUS_ILLEGAL_ADDRESS,
          K(OPTION_INTERPLAY)},
         {"misaligned",

@@ -216,12 +216,33 @@ static void test_labels_and_total_weight(void) {
     tear_down(&f);
 }
 
+// What is null is named: of the two weights the one that is left out.
+static void test_null(void) {
+    fixture f;
+    open_fixture(&f);
+    lg_batch batch = elementwise_batch(3);
+    lg_tensor_free(&batch.weight);
+    batch.weight = (lg_tensor){0};
+    batch.loss.ignore_index = 3;
+    lg_observation seen;
+    CU_ASSERT_TRUE_FATAL(run(&f, "inputs/elementwise", &batch, LG_MODE_BLOCKING, &seen));
+    CU_ASSERT_EQUAL(seen.status, LG_STATUS_ILLEGAL_ADDRESS);
+    CU_ASSERT_TRUE(is_text(seen.memory.kind, "null pointer write"));
+    CU_ASSERT_TRUE(is_text(seen.memory.null_arguments, "`weight`"));
+    CU_ASSERT_EQUAL(seen.memory.address, 16);
+    CU_ASSERT_PTR_NULL(seen.memory.buffer);
+    lg_observation_free(&seen);
+    lg_batch_free(&batch);
+    tear_down(&f);
+}
+
 int main(void) {
     static const lg_test tests[] = {
         {"elementwise", test_elementwise},
         {"another block size", test_other_block_size},
         {"strided views", test_strided},
         {"labels, total weight, ring", test_labels_and_total_weight},
+        {"null pointers", test_null},
     };
     return run_devrun_tests("pipeline/buffers_inputs", tests, sizeof tests / sizeof *tests);
 }

@@ -145,6 +145,14 @@ static void with_illegal_address(scene *s) {
                                          .line = 52};
 }
 
+static void with_null_weight(scene *s) {
+    with_illegal_address(s);
+    s->seen.memory.kind = "null pointer read";
+    s->seen.memory.buffer = NULL;
+    s->seen.memory.null_arguments = "`weight`";
+    s->seen.memory.address = 12;
+}
+
 static void with_bare_700(scene *s) {
     s->seen.status = LG_STATUS_ILLEGAL_ADDRESS;
     s->seen.status_text = "CUDA_ERROR_ILLEGAL_ADDRESS (700)";
@@ -322,6 +330,8 @@ static const judge_row rows[] = {
      "fault_record", "dropped"},
     {"bad read", ASSERT, MEAN, false, with_illegal_address, LG_MEMORY_FAULT, "memory_check",
      "byte 8 past the end of `input`, at k.cu:52"},
+    {"null", ASSERT, MEAN, false, with_null_weight, LG_MEMORY_FAULT, "memory_check",
+     "null pointer read of 4 bytes, byte 12 of `weight`, which the call leaves out, at k.cu:52"},
     {"broken fence", ASSERT, MEAN, false, with_broken_fence, LG_MEMORY_FAULT, "memory_check",
      "grad_input"},
     {"unwritten", ASSERT, NONE, false, with_poison_left, LG_UNWRITTEN, "reference", "1 of 4"},
