@@ -2,6 +2,7 @@
 #include "pipeline/session_case.h"
 
 #include "pipeline/attribute.h"
+#include "pipeline/fit_input.h"
 #include "pipeline/fit_labels.h"
 #include "pipeline/generate.h"
 #include "pipeline/judge.h"
@@ -263,6 +264,26 @@ static bool refuse_type(const lg_point_data *data, lg_case_run *run) {
     return true;
 }
 
+// A backward pass that was asked for alone finds the total weight that it reads instead of a
+// forward pass that leaves it, where that would meet the invalid rows first: its signal would hide
+// whether the backward pass has a guard. One that also reads what forward left in scratch needs it
+// launched.
+static const double *total_weight_given(const lg_kernel *kernel, const lg_point_data *data) {
+    if (data->batch.loss.direction != LG_BACKWARD || !data->has_reference ||
+        data->reference.n_invalid == 0) {
+        return NULL;
+    }
+    for (int i = 0; i < kernel->n_stages; i++) {
+        const lg_stage *stage = &kernel->stages[i];
+        for (int k = 0; k < stage->n_args && stage->direction == LG_BACKWARD; k++) {
+            if (strncmp(stage->args[k], "scratch_", 8) == 0) {
+                return NULL;
+            }
+        }
+    }
+    return &data->reference.total_weight;
+}
+
 // `handed`: the point's batch as this kernel is given it.
 static void run_on_device(lg_device_session *device, const lg_batch *handed,
                           const lg_point_data *data, lg_case_run *run, lg_diags *diags) {
@@ -276,6 +297,7 @@ static void run_on_device(lg_device_session *device, const lg_batch *handed,
     lg_run_request request = {.kernel = kernel,
                               .batch = handed,
                               .mode = result->what->mode,
+                              .total_weight = total_weight_given(kernel, data),
                               .skip_host_checks = !guarded};
     size_t first = diags->n;
     if (!lg_device_run(device, &request, &result->observation, diags)) {
@@ -339,12 +361,20 @@ static void run_handed(lg_device_session *device, const lg_batch *handed, bool n
         return;
     }
     const char *idle = unfired(&data->batch);
+    if (idle && !named && lg_input_was_fitted(what->scenario)) {
+        result->reason = lg_arena_printf(&out->arena, "the fault is none in %s input",
+                                         lg_dtype_name(handed->input.dtype));
+        out->absent = true;
+        return;
+    }
     if (idle) {
         result->reason = lg_arena_printf(&out->arena, "the fault did not fire: %s", idle);
     } else if (column_failure && !expects_broken(what->scenario)) {
         result->reason = lg_arena_strdup(&out->arena, column_failure);
         result->column_failed = true;
     } else {
+        out->tried = lg_tried_by(what->kernel, handed,
+                                 data->has_reference ? &data->reference : NULL);
         run_on_device(device, handed, data, out, diags);
     }
     lg_expect_check(result, &out->arena);
