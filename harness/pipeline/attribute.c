@@ -180,6 +180,9 @@ void lg_attribute(const lg_attribute_input *input, lg_finding *out) {
     use_refusal(&d);
     lg_diagnose_label_rows(&d);
     bool faulty = d.n_facts > 0 || d.n_explanations > 0;
+    if (faulty) {
+        lg_diagnose_companions(&d);
+    }
     if (!faulty) {
         if (input->result_wrong) {
             conclude_kernel(&d);

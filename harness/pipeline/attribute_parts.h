@@ -45,6 +45,9 @@ void lg_diagnose_label_rows(lg_diagnosis *d);
 
 // attribute_values.c: inputs, probabilities, weights; shapes come from the host check.
 void lg_diagnose_values(lg_diagnosis *d);
+// Beside one fault, a second that is plain whatever the first is: a refused type of the labels,
+// probabilities where logarithms are meant.
+void lg_diagnose_companions(lg_diagnosis *d);
 // What is worth a warning on a batch that is otherwise fine.
 void lg_diagnose_warnings(lg_diagnosis *d);
 

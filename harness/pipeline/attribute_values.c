@@ -2,6 +2,7 @@
 // Facts about inputs, probabilities and weights, and what deserves a warning on a valid batch.
 #include "pipeline/attribute_parts.h"
 #include "pipeline/domain.h"
+#include "pipeline/hostcheck_parts.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>
@@ -301,8 +302,9 @@ void lg_diagnose_values(lg_diagnosis *d) {
 }
 
 // Rows that cannot be log-probabilities. A few rows are looked at first: the rest only if they show
-// something, because the input may be large and is right nearly always.
-static void warn_value_domain(lg_diagnosis *d) {
+// something, because the input may be large and is right nearly always. `sure`: only when every row
+// is class probabilities, which nothing else looks like.
+static void note_value_domain(lg_diagnosis *d, bool sure) {
     const lg_batch *batch = d->batch;
     int64_t width = lg_batch_head_width(batch);
     if (batch->loss.kind != LG_NLL_LOSS || !batch->input.data || width < 1 ||
@@ -310,6 +312,7 @@ static void warn_value_domain(lg_diagnosis *d) {
         return;
     }
     double *values = lg_xmalloc((size_t)width * sizeof *values);
+    bool *wrong = lg_xcalloc((size_t)d->n_rows + 1, sizeof *wrong);
     int64_t n = 0;
     int64_t n_live = 0;
     int64_t n_probabilities = 0;
@@ -320,14 +323,18 @@ static void warn_value_domain(lg_diagnosis *d) {
         for (int64_t c = 0; c < width; c++) {
             values[c] = lg_tensor_get_f64(&batch->input, entry_of(batch, row, c));
         }
-        bool wrong = !lg_could_be_log_probabilities(values, width);
+        wrong[row] = !lg_could_be_log_probabilities(values, width);
         n_live++;
-        n += wrong;
-        n_probabilities += wrong && lg_could_be_probabilities(values, width);
-        d->bad[row] = d->bad[row] || wrong;
+        n += wrong[row];
+        n_probabilities += wrong[row] && lg_could_be_probabilities(values, width);
     }
+    bool told = n > 0 && (!sure || n_probabilities == n_live);
+    for (int64_t row = 0; told && row < d->n_rows; row++) {
+        d->bad[row] = d->bad[row] || wrong[row];
+    }
+    free(wrong);
     free(values);
-    if (n == 0) {
+    if (!told) {
         return;
     }
     bool softmax = n_probabilities == n_live;
@@ -380,7 +387,7 @@ void lg_diagnose_warnings(lg_diagnosis *d) {
     }
     warn_no_supervision(d);
     if (d->n_facts == 0) {
-        warn_value_domain(d);
+        note_value_domain(d, false);
     }
     if (d->n_facts == 0 && d->n_rows > 0 && lg_batch_head_width(batch) == 1 &&
         !batch->target_is_probability) {
@@ -388,5 +395,19 @@ void lg_diagnose_warnings(lg_diagnosis *d) {
                     "the head has one output: softmax over it is 1 whatever is learnt, loss and "
                     "gradient are 0",
                     "one output a class (two for a yes/no question), or a binary loss");
+    }
+}
+
+void lg_diagnose_companions(lg_diagnosis *d) {
+    const lg_batch *batch = d->batch;
+    if (is_binary(batch) || batch->target_is_probability) {
+        return;
+    }
+    lg_check check = {.batch = batch, .arena = &d->finding->arena};
+    if (d->n_facts == 1 && lg_tensor_exists(&batch->target) && !lg_check_index_dtype(&check)) {
+        lg_fact_add(d, check.refusal.cause, check.refusal.text, NULL);
+    }
+    if (d->n_facts + (d->n_explanations > 0) == 1) {
+        note_value_domain(d, true);
     }
 }
