@@ -42,10 +42,10 @@ static int write_scenario(const lg_log_finding *finding, const char *name, const
     lg_diags diags = {0};
     int status = LG_EXIT_OK;
     if (!lg_log_scenario(finding, name, &text)) {
-        fputs("lossgate explain: error: the log holds no cause that a scenario can inject, so none "
-              "is written\n",
-              stderr);
-        status = LG_EXIT_USAGE;
+        fprintf(stderr, "lossgate explain: no scenario is written: %s\n",
+                finding->conclusion == LG_LOG_LOSS_FAULT
+                    ? "the likeliest cause is none that a scenario can inject"
+                    : "the log shows no fault of a loss");
     } else if (!is_scenario(path, &text, &diags)) {
         lg_diags_print(&diags, stderr);
         status = LG_EXIT_INTERNAL;
@@ -71,6 +71,9 @@ static int status_of(lg_log_conclusion conclusion) {
         return LG_EXIT_OK;
     case LG_LOG_LOSS_FAULT:
         return LG_EXIT_NOT_EXPECTED;
+    case LG_LOG_PACKED_FILE:
+        return LG_EXIT_USAGE;
+    case LG_LOG_NO_TEXT:
     case LG_LOG_EMPTY:
     case LG_LOG_UNKNOWN_CHECK:
     case LG_LOG_ORIGIN_LOST:
@@ -84,10 +87,14 @@ static int explain(const lg_cli *cli, lg_log_reader *reader, const char *name) {
     lg_str text = {0};
     lg_log_finish(reader, &finding);
     lg_log_finding_text(&finding, name, &text);
-    fputs(lg_str_text(&text), stdout);
+    if (finding.conclusion == LG_LOG_PACKED_FILE) {
+        fprintf(stderr, "lossgate explain: error: %s", lg_str_text(&text));
+    } else {
+        fputs(lg_str_text(&text), stdout);
+    }
     fflush(stdout);
     int status = status_of(finding.conclusion);
-    if (cli->scenario) {
+    if (cli->scenario && finding.conclusion != LG_LOG_PACKED_FILE) {
         int written = write_scenario(&finding, name, cli->scenario);
         status = written != LG_EXIT_OK ? written : status;
     }

@@ -118,7 +118,9 @@ static const char *find(const char *text, size_t n, const char *mark) {
 }
 
 static lg_assert_match start_match(lg_assert_form form) {
-    return (lg_assert_match){.form = form, .file = {"", 0}, .function = {"", 0}};
+    const lg_span none = {"", 0};
+    return (lg_assert_match){
+        .form = form, .file = none, .function = none, .expression = none, .rest = none};
 }
 
 // `head` + mark + triple + mark + triple + " Assertion `expr` failed."
@@ -138,49 +140,6 @@ static bool parse_threads(const char *line, size_t n, const char *first, const c
               split_head(line, (size_t)(block - line), match);
     match->rest = (lg_span){in.at, (size_t)(in.end - in.at)};
     return ok;
-}
-
-// As much of an expression as there is; moves behind its closing quote, if it has one.
-static void take_begun(cursor *in, lg_span *expression) {
-    if (in->at == in->end || !strchr("`'\"", *in->at)) {
-        return;
-    }
-    const char *start = in->at + 1;
-    size_t n = (size_t)(in->end - start);
-    const char *close = n ? memchr(start, '`', n) : NULL;
-    *expression = (lg_span){start, close ? (size_t)(close - start) : n};
-    in->at = close ? close + 1 : in->end;
-}
-
-// What is left may be the beginning of " failed.": a line that goes on in another way is not cut.
-static bool ends_early(const cursor *in) {
-    size_t n = (size_t)(in->end - in->at);
-    return n < strlen(end_mark) && memcmp(in->at, end_mark, n) == 0;
-}
-
-bool lg_assert_parse_cut(const char *line, size_t n, lg_assert_match *match) {
-    const char *block = find(line, n, block_mark);
-    *match = start_match(LG_ASSERT_CUDA);
-    match->expression = (lg_span){"", 0};
-    match->rest = (lg_span){"", 0};
-    match->cut = true;
-    if (!block || !split_head(line, (size_t)(block - line), match)) {
-        return false;
-    }
-    cursor in = {block + strlen(block_mark), line + n};
-    match->has_thread =
-        take_triple(&in, match->block) && take(&in, thread_mark) && take_triple(&in, match->thread);
-    if (!match->has_thread) {
-        memset(match->block, 0, sizeof match->block);
-        memset(match->thread, 0, sizeof match->thread);
-    } else if (take(&in, failed_mark)) {
-        match->cut = false;
-        take_begun(&in, &match->expression);
-    } else if (take(&in, assertion_mark)) {
-        take_begun(&in, &match->expression);
-        return ends_early(&in);
-    }
-    return true;
 }
 
 static size_t without_cr(const char *line, size_t n) {
@@ -238,6 +197,121 @@ bool lg_assert_parse_any(const char *line, size_t n, lg_assert_match *match) {
     }
     return parse_hip(line, n, match) || parse_plain(line, n, match);
 }
+
+// --- lines that are cut off ---------------------------------------------------------------------
+
+// As much of an expression as there is; moves behind its closing quote, if it has one.
+static void take_begun(cursor *in, lg_span *expression) {
+    if (in->at == in->end || !strchr("`'\"", *in->at)) {
+        return;
+    }
+    char open = *in->at;
+    const char *start = in->at + 1;
+    size_t n = (size_t)(in->end - start);
+    size_t kept = 0;
+    while (kept < n && start[kept] != open && (open != '`' || start[kept] != '\'')) {
+        kept++;
+    }
+    *expression = (lg_span){start, kept};
+    in->at = kept < n ? start + kept + 1 : in->end;
+}
+
+// What is left may be the beginning of " failed.": a line that goes on in another way is not cut.
+static bool ends_early(const cursor *in) {
+    size_t n = (size_t)(in->end - in->at);
+    return n < strlen(end_mark) && memcmp(in->at, end_mark, n) == 0;
+}
+
+static bool parse_cut(const char *line, size_t n, const char *first, const char *second,
+                      lg_assert_match *match) {
+    const char *block = find(line, n, first);
+    *match = start_match(LG_ASSERT_CUDA);
+    match->cut = true;
+    if (!block || !split_head(line, (size_t)(block - line), match)) {
+        return false;
+    }
+    cursor in = {block + strlen(first), line + n};
+    match->has_thread =
+        take_triple(&in, match->block) && take(&in, second) && take_triple(&in, match->thread);
+    if (!match->has_thread) {
+        memset(match->block, 0, sizeof match->block);
+        memset(match->thread, 0, sizeof match->thread);
+    } else if (take(&in, failed_mark)) {
+        match->cut = false;
+        take_begun(&in, &match->expression);
+    } else if (take(&in, assertion_mark)) {
+        take_begun(&in, &match->expression);
+        return ends_early(&in);
+    }
+    return true;
+}
+
+bool lg_assert_parse_cut(const char *line, size_t n, lg_assert_match *match) {
+    n = without_cr(line, n);
+    if (parse_cut(line, n, block_mark, thread_mark, match)) {
+        return true;
+    }
+    bool ok = parse_cut(line, n, global_mark, local_mark, match);
+    match->form = LG_ASSERT_SYCL;
+    return ok;
+}
+
+bool lg_assert_parse_begun(const char *line, size_t n, lg_assert_match *match) {
+    n = without_cr(line, n);
+    const char *hip = find(line, n, hip_mark);
+    const char *mark = hip ? hip : find(line, n, plain_mark);
+    *match = start_match(hip ? LG_ASSERT_HIP : LG_ASSERT_PLAIN);
+    if (!mark) {
+        return false;
+    }
+    cursor in = {mark + strlen(hip ? hip_mark : plain_mark), line + n};
+    take_begun(&in, &match->expression);
+    match->cut = true;
+    size_t head = (size_t)(mark - line);
+    while (head > 0 && (line[head - 1] == ' ' || line[head - 1] == ':')) {
+        head--;
+    }
+    match->lacks_head = !split_head(line, head, match);
+    return match->expression.n > 0 && ends_early(&in);
+}
+
+bool lg_assert_parse_tail(const char *line, size_t n, lg_assert_match *match) {
+    n = without_cr(line, n);
+    size_t mark = strlen(end_mark);
+    *match = start_match(LG_ASSERT_PLAIN);
+    match->lacks_head = true;
+    if (n < mark + 2 || memcmp(line + n - mark, end_mark, mark) != 0 ||
+        !strchr("`'\"", line[n - mark - 1])) {
+        return false;
+    }
+    match->expression = (lg_span){line, n - mark - 1};
+    return !find(line, n, plain_mark);
+}
+
+// Without ": " and the beginning of "block: [" behind a function, or of "global id: [".
+static size_t without_mark(const char *text, size_t n, const char *mark) {
+    for (size_t kept = strlen(mark); kept > 0; kept--) {
+        if (n >= kept && memcmp(text + n - kept, mark, kept) == 0) {
+            return n - kept;
+        }
+    }
+    return n;
+}
+
+bool lg_assert_parse_place(const char *line, size_t n, lg_assert_match *match) {
+    n = without_cr(line, n);
+    size_t kept = without_mark(line, n, block_mark);
+    kept = kept < n ? kept : without_mark(line, n, global_mark);
+    *match = start_match(LG_ASSERT_CUDA);
+    match->cut = true;
+    if (split_head(line, kept, match)) {
+        return !rfind(match->function.text, match->function.n, ' ');
+    }
+    match->file = (lg_span){line, kept};
+    return kept > 0 && !rfind(line, kept, ' ');
+}
+
+// --- whole logs ---------------------------------------------------------------------------------
 
 static const char *copy(lg_arena *arena, lg_span span) {
     return lg_arena_strndup(arena, span.text, span.n);

@@ -39,6 +39,7 @@ typedef struct lg_assert_match {
     lg_span expression; // without the quotes
     lg_span rest;       // of the line, behind `failed.`
     bool cut;           // the line ends before ` failed.`; the expression may lack its end
+    bool lacks_head;    // what stands before the condition is missing, wholly or in part
 } lg_assert_match;
 
 // Parses one line of n bytes (without its newline; a trailing CR is ignored). Text before the file
@@ -50,9 +51,22 @@ bool lg_assert_parse(const char *line, size_t n, lg_assert_match *match);
 // The same for a line of any form.
 bool lg_assert_parse_any(const char *line, size_t n, lg_assert_match *match);
 
-// A line of the first form that ends early, or that a kernel prints of itself ("…: Assertion
-// failed: `expr`: text"). What is missing is empty; `has_thread` is false unless both are whole.
+// A line of the CUDA or the SYCL form that ends early, or that a kernel prints of itself ("…:
+// Assertion failed: `expr`: text"). What is missing is empty; `has_thread` is false unless both are
+// whole.
 bool lg_assert_parse_cut(const char *line, size_t n, lg_assert_match *match);
+
+// A line of any form whose end is cut off within the condition or behind it, and whose beginning
+// may be cut off up to `Assertion`. Texts may look so: whether the condition is one that is known
+// is the caller's to look up.
+bool lg_assert_parse_begun(const char *line, size_t n, lg_assert_match *match);
+
+// A line of which the log has only the end, from within the condition on: "< n_classes` failed.".
+bool lg_assert_parse_tail(const char *line, size_t n, lg_assert_match *match);
+
+// A line that ends before the block: "file:line: function: blo", "file:line: func". Without a line
+// number, `file` is the whole line. No more than a look at the form: many texts have it.
+bool lg_assert_parse_place(const char *line, size_t n, lg_assert_match *match);
 
 // Counts the assert lines of a log and keeps the first `max_kept` of them, copied into `arena`.
 int64_t lg_assert_log_parse(const char *log, size_t n, int64_t max_kept, lg_arena *arena,

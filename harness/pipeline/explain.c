@@ -4,12 +4,17 @@
 
 #include "pipeline/explain_parts.h"
 #include "support/alloc.h"
+#include "support/needles.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 256 * 1024 };
+enum {
+    BUFFER_BYTES = 256 * 1024,
+    CONTROL = 7,   // bytes below, NUL among them, no text has; a terminal has uses for those above
+    NO_TEXT = 100, // more than one of them in so many bytes is no text
+};
 
 static const char *const mark_words[LG_N_MARKS] = {
     [LG_MARK_ASSERTION] = "Assertion `",
@@ -23,8 +28,14 @@ static const char *const mark_words[LG_N_MARKS] = {
     [LG_MARK_RECORD_ID] = " ID that failed assertion = ",
     [LG_MARK_RECORD_KERNEL] = "Name of kernel launched that led to failure = ",
     [LG_MARK_FRAME] = "functional.py\", line ",
+    [LG_MARK_FRAME_JSON] = "functional.py\\\", line ",
     [LG_MARK_FRAME_OPERATOR] = "torch._C._nn.",
     [LG_MARK_DSA_HINT] = "Compile with `TORCH_USE_CUDA_DSA`",
+    [LG_MARK_LABEL_TAIL] = "n_classes` failed.",
+    [LG_MARK_RANGE_TAIL] = "<= one` failed.",
+    [LG_MARK_KERNEL_FORWARD] = "nll_loss_forward",
+    [LG_MARK_KERNEL_BACKWARD] = "nll_loss_backward",
+    [LG_MARK_KERNEL_SPATIAL] = "nll_loss2d_",
 };
 
 lg_log_reader *lg_log_open(void) {
@@ -54,30 +65,35 @@ void lg_log_free(lg_log_reader *reader) {
     free(reader);
 }
 
-static int64_t count_newlines(const char *text, size_t n) {
-    int64_t sum = 0;
+static void count_bytes(lg_log_reader *reader, const char *text, size_t n) {
     size_t at = 0;
+    reader->n_text += (int64_t)n;
     for (; at + 128 <= n; at += 128) {
-        unsigned char block = 0; // a fixed count of steps, which the compiler turns into vectors
+        // A fixed count of steps, which the compiler turns into vectors.
+        unsigned char newlines = 0;
+        unsigned char controls = 0;
         for (size_t i = 0; i < 128; i++) {
-            block = (unsigned char)(block + (text[at + i] == '\n'));
+            newlines = (unsigned char)(newlines + (text[at + i] == '\n'));
+            controls = (unsigned char)(controls + ((unsigned char)text[at + i] < CONTROL));
         }
-        sum += block;
+        reader->n_lines += newlines;
+        reader->n_control += controls;
     }
     for (; at < n; at++) {
-        sum += text[at] == '\n';
+        reader->n_lines += text[at] == '\n';
+        reader->n_control += (unsigned char)text[at] < CONTROL;
     }
-    return sum;
 }
 
 static void count_lines_to(lg_log_reader *reader, size_t end) {
     if (end > reader->counted) {
-        reader->n_lines += count_newlines(reader->buffer + reader->counted, end - reader->counted);
+        count_bytes(reader, reader->buffer + reader->counted, end - reader->counted);
         reader->counted = end;
     }
 }
 
-// The line around a find. Its start is looked for no further back than what was read last.
+// The line around a find. Its start is looked for no further back than what was read last. What a
+// carriage return separates was drawn over one another.
 static lg_log_line line_around(lg_log_reader *reader, size_t hit) {
     const char *text = reader->buffer;
     size_t least = hit > LG_LOG_BEFORE ? hit - LG_LOG_BEFORE : 0;
@@ -87,16 +103,31 @@ static lg_log_line line_around(lg_log_reader *reader, size_t hit) {
     room = room < LG_LOG_AFTER ? room : LG_LOG_AFTER;
     const char *newline = memchr(text + hit, '\n', room);
     size_t end = newline ? (size_t)(newline - text) : hit + room;
+    const char *drawn = hit > start ? memrchr(text + start, '\r', hit - start) : NULL;
+    const char *redrawn = end > hit ? memchr(text + hit, '\r', end - hit) : NULL;
+    start = drawn ? (size_t)(drawn - text) + 1 : start;
+    end = redrawn ? (size_t)(redrawn - text) : end;
     // A line that was read already may have been counted past its start; then it is the same line.
     count_lines_to(reader, start);
     return (lg_log_line){.text = text + start,
                          .n = end - start,
                          .hit = hit - start,
-                         .cut = !newline && end < reader->n,
+                         .cut = !newline && !redrawn && end < reader->n,
+                         .stop = redrawn ? '\r' : '\n',
                          .number = reader->n_lines + 1};
 }
 
 // --- sliding ------------------------------------------------------------------------------------
+
+// Whether what follows a kernel's name is found by its own words: a cheap look at a flood's lines.
+static bool is_whole(const lg_log_reader *reader, size_t hit) {
+    static const char mark[] = " Assertion `";
+    enum { REACH = 192 };
+    size_t room = reader->n - hit < REACH ? reader->n - hit : REACH;
+    const char *text = reader->buffer + hit;
+    const char *found = memmem(text, room, mark, sizeof mark - 1);
+    return found && !memchr(text, '\n', (size_t)(found - text));
+}
 
 // Takes one find; returns where the search goes on.
 static size_t take_hit(lg_log_reader *reader, size_t hit, size_t word) {
@@ -105,11 +136,17 @@ static size_t take_hit(lg_log_reader *reader, size_t hit, size_t word) {
         lg_log_flood_take(reader, hit, &end)) {
         return end;
     }
+    size_t mark = word - (size_t)lg_n_log_patterns;
+    if (word >= (size_t)lg_n_log_patterns && mark >= LG_MARK_KERNEL_FORWARD &&
+        mark <= LG_MARK_KERNEL_SPATIAL && is_whole(reader, hit)) {
+        return hit + LG_NEEDLE_MIN;
+    }
     lg_log_line line = line_around(reader, hit);
+    size_t start = (size_t)(line.text - reader->buffer);
+    end = start + lg_log_undo(reader, &line);
     if (!lg_log_take(reader, &line, word)) {
         return hit + 1;
     }
-    end = (size_t)(line.text - reader->buffer) + line.n;
     return end > hit ? end : hit + 1;
 }
 
@@ -136,8 +173,7 @@ static void process(lg_log_reader *reader, bool final) {
     reader->counted -= keep;
 }
 
-void lg_log_feed(lg_log_reader *reader, const char *bytes, size_t n) {
-    reader->n_bytes += (int64_t)n;
+void lg_log_feed_text(lg_log_reader *reader, const char *bytes, size_t n) {
     while (n > 0) {
         size_t room = BUFFER_BYTES - reader->n;
         size_t part = n < room ? n : room;
@@ -176,7 +212,11 @@ static void conclude(lg_log_finding *out) {
             other = what == LG_WHAT_UNKNOWN ? LG_LOG_UNKNOWN_CHECK : LG_LOG_OTHER_FAULT;
         }
         aftermath = aftermath || what == LG_WHAT_AFTERMATH;
-        if (out->primary < 0 && is_loss_fault(what)) {
+        // A line that is whole says more than one of the same kind whose beginning is cut off.
+        bool better = out->primary < 0 ||
+                      (out->groups[out->primary].lacks_head &&
+                       out->groups[out->primary].what == what && !out->groups[i].lacks_head);
+        if (better && is_loss_fault(what)) {
             out->primary = i;
         }
     }
@@ -199,14 +239,24 @@ static void take_last_line(lg_log_reader *reader) {
     }
     const char *before = memrchr(text, '\n', reader->n);
     size_t start = before ? (size_t)(before - text) + 1 : 0;
+    const char *drawn = reader->n > start ? memrchr(text + start, '\r', reader->n - start) : NULL;
+    start = drawn ? (size_t)(drawn - text) + 1 : start;
+    size_t n = reader->n - start;
     lg_log_line line = {
-        .text = text + start, .n = reader->n - start, .number = reader->n_lines + 1};
-    if (line.n <= LG_LOG_BEFORE) {
-        lg_log_take_cut(reader, &line);
+        .text = text + start, .n = n, .hit = n, .number = reader->n_lines + 1, .stop = '\n'};
+    for (int i = LG_MARK_KERNEL_FORWARD; i <= LG_MARK_KERNEL_SPATIAL; i++) {
+        if (n == 0 || memmem(line.text, n, mark_words[i], strlen(mark_words[i]))) {
+            return; // it was found by that
+        }
+    }
+    if (n <= LG_LOG_BEFORE) {
+        lg_log_undo(reader, &line);
+        lg_log_take_cut(reader, &line, true);
     }
 }
 
 void lg_log_finish(lg_log_reader *reader, lg_log_finding *out) {
+    lg_log_decide(reader);
     process(reader, true);
     take_last_line(reader);
     lg_log_close_blocks(reader);
@@ -216,6 +266,7 @@ void lg_log_finish(lg_log_reader *reader, lg_log_finding *out) {
                             .n_groups = reader->n_groups,
                             .n_dropped = reader->n_dropped,
                             .dsa_hint = reader->dsa_hint,
+                            .unpack = reader->decoder.unpack,
                             .row = -1};
     out->groups = lg_arena_array(&reader->arena, LG_LOG_MAX_GROUPS, sizeof *out->groups);
     memcpy(out->groups, reader->groups, (size_t)reader->n_groups * sizeof *out->groups);
@@ -223,6 +274,11 @@ void lg_log_finish(lg_log_reader *reader, lg_log_finding *out) {
     out->arena = reader->arena; // with the strings of the groups
     reader->arena = (lg_arena){0};
     conclude(out);
+    if (out->conclusion == LG_LOG_QUIET && reader->decoder.encoding == LG_LOG_PACKED) {
+        out->conclusion = LG_LOG_PACKED_FILE;
+    } else if (out->conclusion == LG_LOG_QUIET && reader->n_control > reader->n_text / NO_TEXT) {
+        out->conclusion = LG_LOG_NO_TEXT;
+    }
 }
 
 void lg_log_finding_free(lg_log_finding *finding) {

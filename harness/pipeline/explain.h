@@ -6,6 +6,10 @@
 // of a line that is looked at (LG_LOG_BEFORE bytes before a find and LG_LOG_AFTER behind it). Lines
 // alike are one group: a flood of thousands of asserts is one entry with a count.
 //
+// UTF-16 with its mark is read as text. A carriage return ends a line that a progress bar draws
+// over; JSON strings, colours and HTML's escapes are undone in the lines that matter. Of a line
+// that the log cuts off, what is left counts.
+//
 // Owner: lg_log_free, lg_log_finding_free. One thread a reader.
 #ifndef LG_PIPELINE_EXPLAIN_H
 #define LG_PIPELINE_EXPLAIN_H
@@ -68,6 +72,7 @@ typedef struct lg_log_group {
     int line;
     bool has_thread;
     int64_t block[3], thread[3]; // of the first line
+    bool lacks_head, lacks_tail; // the log cuts the line off
     // Over all lines of the group.
     int64_t
         n_blocks; // lines whose block differs from the line before, at least the number of blocks
@@ -98,6 +103,8 @@ typedef enum lg_log_conclusion {
     LG_LOG_LOSS_FAULT,    // `primary` is it
     LG_LOG_OTHER_FAULT,   // faults, but of other operations
     LG_LOG_UNKNOWN_CHECK, // the first fault is a check that is not known; whose, the log cannot say
+    LG_LOG_PACKED_FILE,   // compressed: `unpack` reads it
+    LG_LOG_NO_TEXT,       // binary, and nothing in it speaks of a fault
     LG_LOG_ORIGIN_LOST,   // only the aftermath of a fault that the log does not hold
 } lg_log_conclusion;
 
@@ -120,8 +127,9 @@ typedef struct lg_log_finding {
     bool dsa_hint;        // the log advises TORCH_USE_CUDA_DSA
     int primary;          // of `groups`; -1: none
     const char *rows;     // which rows it can mean
-    bool has_row;         // it can only mean one
+    bool has_row;         // each line can only mean one; `row` is the first line's
     int64_t row;
+    const char *unpack;  // of LG_LOG_PACKED_FILE
     const char *unknown; // what the log cannot tell
     int n_guesses;
     lg_log_guess guesses[LG_LOG_MAX_GUESSES]; // most probable first

@@ -19,15 +19,15 @@ void lg_log_flood_start(lg_log_reader *reader, const lg_log_line *line, const ch
     const char *tail =
         mark ? memmem(mark, (size_t)(end - mark), tail_mark, strlen(tail_mark)) : NULL;
     flood->group = -1;
-    if (!tail || line->cut) {
+    if (!tail || line->cut || line->is_cleaned) {
         return;
     }
     flood->n_head = (size_t)(mark - file) + strlen(head_mark);
-    flood->n_tail = (size_t)(end - tail) + 1; // with the newline
+    flood->n_tail = (size_t)(end - tail) + 1; // with what ends the line
     if (flood->n_head <= sizeof flood->head && flood->n_tail <= sizeof flood->tail) {
         memcpy(flood->head, file, flood->n_head);
         memcpy(flood->tail, tail, flood->n_tail - 1);
-        flood->tail[flood->n_tail - 1] = '\n';
+        flood->tail[flood->n_tail - 1] = line->stop;
         flood->group = group;
     }
 }
@@ -73,14 +73,14 @@ bool lg_log_flood_take(lg_log_reader *reader, size_t hit, size_t *end) {
     }
     int64_t block[3];
     int64_t thread[3];
-    *end = hit - TAIL_BEFORE_HIT + flood->n_tail - 1; // at the newline
+    *end = hit - TAIL_BEFORE_HIT + flood->n_tail - 1; // at the line's end
     at = triple_before(begin, at, thread);
     if (!at || !ends_before(begin, &at, middle, strlen(middle))) {
         return false;
     }
     at = triple_before(begin, at, block);
     if (!at || !ends_before(begin, &at, flood->head, flood->n_head) ||
-        (at > begin && at[-1] != ' ' && at[-1] != '\n')) {
+        (at > begin && at[-1] != ' ' && at[-1] != '\n' && at[-1] != '\r')) {
         return false;
     }
     lg_log_group *group = &reader->groups[flood->group];

@@ -294,11 +294,19 @@ bool lg_log_take(lg_log_reader *reader, const lg_log_line *line, size_t word) {
     case LG_MARK_RECORD_KERNEL:
         return lg_log_take_record(reader, line, mark);
     case LG_MARK_FRAME:
+    case LG_MARK_FRAME_JSON:
     case LG_MARK_FRAME_OPERATOR:
         return take_frame(reader, line);
     case LG_MARK_DSA_HINT:
         reader->dsa_hint = true;
         return false; // the line may say more
+    case LG_MARK_LABEL_TAIL:
+    case LG_MARK_RANGE_TAIL:
+        return lg_log_take_tail(reader, line);
+    case LG_MARK_KERNEL_FORWARD:
+    case LG_MARK_KERNEL_BACKWARD:
+    case LG_MARK_KERNEL_SPATIAL:
+        return lg_log_take_cut(reader, line, false);
     case LG_N_MARKS:
         break;
     }

@@ -52,8 +52,14 @@ typedef enum lg_log_mark {
     LG_MARK_RECORD_ID,
     LG_MARK_RECORD_KERNEL,
     LG_MARK_FRAME,
+    LG_MARK_FRAME_JSON,
     LG_MARK_FRAME_OPERATOR,
     LG_MARK_DSA_HINT,
+    LG_MARK_LABEL_TAIL,
+    LG_MARK_RANGE_TAIL,
+    LG_MARK_KERNEL_FORWARD,
+    LG_MARK_KERNEL_BACKWARD,
+    LG_MARK_KERNEL_SPATIAL,
     LG_N_MARKS
 } lg_log_mark;
 
@@ -65,12 +71,29 @@ typedef struct lg_log_block {
         expression[LG_LOG_MAX_TEXT + 1], access[16], direction[16];
 } lg_log_block;
 
+typedef enum lg_log_encoding {
+    LG_LOG_UNDECIDED, // too few bytes so far
+    LG_LOG_PLAIN,
+    LG_LOG_UTF16_LE,
+    LG_LOG_UTF16_BE,
+    LG_LOG_PACKED, // nothing of it is read
+} lg_log_encoding;
+
+typedef struct lg_log_decoder {
+    lg_log_encoding encoding;
+    const char *unpack; // the program that unpacks it
+    size_t n_held;
+    char held[4]; // the first bytes, which tell
+    bool odd;     // half a unit of UTF-16 is in `half`
+    unsigned half;
+} lg_log_decoder;
+
 // What lines that follow an assert line must begin and end with to be of its flood.
 typedef struct lg_log_flood {
     int group; // -1: none
     size_t n_head, n_tail;
     char head[1024]; // the file up to `block: [`
-    char tail[1024]; // from ` Assertion` on, with the newline
+    char tail[1024]; // from ` Assertion` on, with what ends the line
 } lg_log_flood;
 
 struct lg_log_reader {
@@ -82,7 +105,10 @@ struct lg_log_reader {
     size_t at;      // where the search goes on
     size_t counted; // newlines before it are in n_lines
     int64_t n_lines, n_bytes;
+    int64_t n_text, n_control; // bytes looked at, and those of them that no text has
     bool ends_in_newline;
+    lg_log_decoder decoder;
+    char cleaned[LG_LOG_BEFORE + LG_LOG_AFTER]; // the line that lg_log_undo made
     int n_groups;
     lg_log_group groups[LG_LOG_MAX_GROUPS];
     int64_t n_dropped;
@@ -96,10 +122,24 @@ struct lg_log_reader {
 typedef struct lg_log_line {
     const char *text;
     size_t n;
-    size_t hit;     // where the word was found
-    bool cut;       // the line goes on behind
-    int64_t number; // from 1
+    size_t hit;      // where the word was found
+    bool cut;        // the line goes on behind
+    bool is_cleaned; // not as it stands in the buffer
+    char stop;       // what ends it: a newline or a carriage return
+    int64_t number;  // from 1
 } lg_log_line;
+
+// --- explain_encoding.c -------------------------------------------------------------------------
+
+// What the log is when it ends before that was clear.
+void lg_log_decide(lg_log_reader *reader);
+// explain.c: bytes of a text.
+void lg_log_feed_text(lg_log_reader *reader, const char *bytes, size_t n);
+
+// --- explain_undo.c ----------------------------------------------------------------------------
+
+// Undoes the escapes of a line around its hit; the bytes of the line as it was that this took.
+size_t lg_log_undo(lg_log_reader *reader, lg_log_line *line);
 
 // --- explain_lines.c ----------------------------------------------------------------------------
 
@@ -121,6 +161,11 @@ void lg_log_group_captures(lg_log_group *group, const lg_log_captures *found);
 // --- explain_asserts.c --------------------------------------------------------------------------
 
 bool lg_log_take_assert(lg_log_reader *reader, const lg_log_line *line);
+// A line of which the log has only the end of a condition.
+bool lg_log_take_tail(lg_log_reader *reader, const lg_log_line *line);
+// A line of which the log has only the beginning, before its condition. `last`: the log ends within
+// it.
+bool lg_log_take_cut(lg_log_reader *reader, const lg_log_line *line, bool last);
 
 // --- explain_flood.c ----------------------------------------------------------------------------
 
@@ -141,8 +186,6 @@ void lg_log_close_blocks(lg_log_reader *reader);
 // Fills what, fired from the condition of an assert, of which a cut-off line has only the
 // beginning, and from the group's function.
 void lg_log_guard(lg_log_group *group, const char *expression, size_t n, bool cut);
-// The last line of a log that ends within it.
-void lg_log_take_cut(lg_log_reader *reader, const lg_log_line *line);
 // Whether a kernel's name is that of a loss that reads at an index from the labels.
 bool lg_log_is_loss_kernel(const char *name);
 

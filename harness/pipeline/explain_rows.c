@@ -88,11 +88,45 @@ static int64_t least_threads(const lg_log_group *group) {
     return threads;
 }
 
+enum { LISTED = 4 };
+
+// The threads of the first block that are listed, the first line's first; how many.
+static int list_threads(const lg_log_group *group, int64_t out[LISTED]) {
+    int n = 1;
+    out[0] = group->thread[0];
+    for (int64_t t = 0; t < LG_LOG_BLOCK_THREADS && n < LISTED; t++) {
+        if (t != out[0] && group->threads[t / 64] >> (t % 64) & 1) {
+            out[n++] = t;
+        }
+    }
+    return n;
+}
+
+// ", 17, 20 …": what the other threads of the first block mean, where one means one row.
+static const char *others_text(lg_arena *arena, const lg_log_group *group, int64_t first_row) {
+    int64_t threads[LISTED];
+    int n = list_threads(group, threads);
+    const char *text = "";
+    for (int i = 1; i < n; i++) {
+        text = lg_arena_printf(arena, "%s, %" PRId64, text, first_row + threads[i]);
+    }
+    bool more = lg_log_group_threads(group) > n || group->n_blocks > 0;
+    return more ? lg_arena_printf(arena, "%s …", text) : text;
+}
+
 static const char *modulo_text(lg_arena *arena, const lg_log_group *group, bool own) {
-    int64_t t = group->thread[0];
     int64_t least = least_threads(group);
-    const char *rows = lg_arena_printf(arena, "rows %" PRId64 ", %" PRId64 ", %" PRId64 " …", t,
-                                       t + least, t + 2 * least);
+    int64_t threads[LISTED];
+    int n = list_threads(group, threads);
+    const char *rows = "rows";
+    for (int i = 0; i < n; i++) {
+        int64_t t = threads[i];
+        rows = lg_arena_printf(arena, "%s%s %" PRId64 ", %" PRId64 ", %" PRId64 " …", rows,
+                               i ? " and" : "", t, t + least, t + 2 * least);
+    }
+    if (lg_log_group_threads(group) > n || group->n_blocks > 0) {
+        rows = lg_arena_printf(arena, "%s and those of further threads", rows);
+    }
     if (own) {
         return lg_arena_printf(arena,
                                "%s if the block has %" PRId64
@@ -140,17 +174,24 @@ static void exact(lg_log_finding *finding, int64_t row, const char *why) {
 
 static void rows_of_thread(lg_log_finding *finding, const lg_log_group *group) {
     lg_arena *arena = &finding->arena;
+    const char *others = "";
     switch (map_of(group)) {
     case MAP_ONE:
         exact(finding, 0, "the input is a single sample");
         break;
     case MAP_GRID:
         exact(finding, group->block[0] * 1024 + group->thread[0], "block · 1024 + thread");
+        others = others_text(arena, group, group->block[0] * 1024);
+        if (*others) {
+            finding->rows = lg_arena_printf(
+                arena, "rows %" PRId64 "%s exactly: block · 1024 + thread", finding->row, others);
+        }
         break;
     case MAP_OWN_GRID:
         finding->rows = lg_arena_printf(
-            arena, "row %" PRId64 " if the block has 256 threads: block · block size + thread",
-            group->block[0] * 256 + group->thread[0]);
+            arena, "row %" PRId64 "%s if the block has 256 threads: block · block size + thread",
+            group->block[0] * 256 + group->thread[0],
+            others_text(arena, group, group->block[0] * 256));
         break;
     case MAP_MODULO:
         finding->rows = modulo_text(arena, group, false);

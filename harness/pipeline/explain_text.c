@@ -22,6 +22,10 @@ static void print_times(lg_str *out, const lg_log_group *group) {
 static void print_what(lg_str *out, const lg_log_group *group) {
     switch (group->source) {
     case LG_LOG_ASSERT:
+        if (!*group->expression) {
+            lg_str_add(out, "device assert, cut off");
+            return;
+        }
         lg_str_printf(out, "%s `%s`", group->form == LG_ASSERT_PLAIN ? "assert" : "device assert",
                       group->expression);
         return;
@@ -54,7 +58,10 @@ static void print_place(lg_str *out, const lg_log_group *group) {
     }
     field(out, "where");
     if (file) {
-        lg_str_printf(out, "%s:%d", group->file, group->line);
+        lg_str_add(out, group->file);
+        if (group->line > 0) {
+            lg_str_printf(out, ":%d", group->line);
+        }
     }
     if (function) {
         lg_str_printf(out, "%s%s", file ? ", " : "", group->function);
@@ -72,6 +79,32 @@ static void print_place(lg_str *out, const lg_log_group *group) {
         if (group->n_blocks > 0) {
             lg_str_add(out, ", and other blocks");
         }
+    }
+    lg_str_add(out, "\n");
+}
+
+// What a line that is cut off would have said.
+static void print_cut(lg_str *out, const lg_log_group *group) {
+    if (!group->lacks_head && !group->lacks_tail) {
+        return;
+    }
+    field(out, "cut");
+    lg_str_add(out, "the log cuts the line off; missing:");
+    const char *comma = " ";
+    if (group->lacks_head && !(group->file && *group->file)) {
+        lg_str_printf(out, "%sthe file and the kernel", comma);
+        comma = ", ";
+    }
+    if (!group->has_thread && group->form != LG_ASSERT_HIP) {
+        lg_str_printf(out, "%sblock and thread", comma);
+        comma = ", ";
+    }
+    if (group->lacks_head && !group->lacks_tail) {
+        lg_str_printf(out, "%smaybe the beginning of the condition", comma);
+    } else if (group->lacks_tail) {
+        lg_str_printf(out, "%s%s", comma,
+                      group->expression && *group->expression ? "what stands behind the condition"
+                                                              : "the condition");
     }
     lg_str_add(out, "\n");
 }
@@ -263,6 +296,7 @@ static void print_unknown(lg_str *out, const lg_log_finding *finding) {
     }
     if (first) {
         print_place(out, first);
+        print_cut(out, first);
     }
     print_others(out, finding);
     next_line(out, true, "look up what stands there; if it is a check of class indices:");
@@ -282,6 +316,7 @@ static void print_loss_fault(lg_str *out, const lg_log_finding *finding) {
     field(out, "fired");
     lg_str_printf(out, "%s\n", group->fired);
     print_place(out, group);
+    print_cut(out, group);
     if (group->source == LG_LOG_TEXT || group->form == LG_ASSERT_PLAIN) {
         field(out, "text");
         lg_str_printf(out, "%s\n", group->text);
@@ -322,6 +357,13 @@ void lg_log_finding_text(const lg_log_finding *finding, const char *name, lg_str
         lg_str_printf(out, "cannot tell from %s: a check that is not known here failed first\n",
                       name);
         print_unknown(out, finding);
+        return;
+    case LG_LOG_PACKED_FILE:
+        lg_str_printf(out, "%s is compressed: %s %s | lossgate explain\n", name, finding->unpack,
+                      name);
+        return;
+    case LG_LOG_NO_TEXT:
+        lg_str_printf(out, "%s is no text, so that nothing is proven\n", name);
         return;
     case LG_LOG_ORIGIN_LOST:
         lg_str_printf(out, "%s shows that the device failed, but not where\n", name);

@@ -74,8 +74,44 @@ err lossgate explain: error: give one log, or none to read standard input
 exit 2
 run explain clean.log --scenario t.yaml
 out no loss fault in clean.log: 2 lines, none speaks of one
-err lossgate explain: error: the log holds no cause that a scenario can inject, so none is written
+err lossgate explain: no scenario is written: the log shows no fault of a loss
+exit 0
+shell echo 'RuntimeError: CUDA error: device-side assert triggered' | $LOSSGATE explain --scenario t.yaml 2>&1 >/dev/null
+out lossgate explain: no scenario is written: the log shows no fault of a loss
+exit 3
+shell echo 'L.cu:1: k: block: [0,0,0], thread: [0,0,0] Assertion `input_index >= 0` failed.' | $LOSSGATE explain --scenario t.yaml 2>&1 >/dev/null
+out lossgate explain: no scenario is written: the likeliest cause is none that a scenario can inject
+exit 1
+
+# Files that are no plain text: UTF-16 is read, a packed one is not, and of a binary one it is said.
+shell printf 'IndexError: Target 7 is out of bounds.\n' | iconv -t UTF-16 > u.log; $LOSSGATE explain u.log
+out LOSS FAULT — error text, line 1
+out*
+has values    7
+exit 1
+shell gzip -c index.log > p.log.gz; $LOSSGATE explain p.log.gz --scenario t.yaml
+err lossgate explain: error: p.log.gz is compressed: zcat p.log.gz | lossgate explain
 exit 2
+shell head -c 100000 /dev/zero > b.log; $LOSSGATE explain b.log
+out b.log is no text, so that nothing is proven
+exit 3
+
+# A progress bar, colours and a container's escapes are no part of what is said.
+file dock.log
+| {"log":"step 1\rstep 2\r\u001b[31m/p/Loss.cu:242: nll_loss_forward_reduce_cuda_kernel_2d: block: [0,0,0], thread: [5,0,0] Assertion `t \u003e= 0 \u0026\u0026 t &lt; n_classes` failed.\n","stream":"stderr"}
+run explain dock.log
+out LOSS FAULT — device assert `t >= 0 && t < n_classes`, line 1
+out*
+has where     /p/Loss.cu:242, nll_loss_forward_reduce_cuda_kernel_2d, block 0 thread 5
+exit 1
+
+# A line of which the log has a part.
+shell printf '/p/Loss.cu:242: nll_loss_forward_reduce_cuda_kernel_2d: blo' | $LOSSGATE explain
+out LOSS FAULT — device assert, cut off, line 1
+out*
+has where     /p/Loss.cu:242, nll_loss_forward_reduce_cuda_kernel_2d
+has cut       the log cuts the line off; missing: block and thread, the condition
+exit 1
 
 # A check that is not known here may be a loss's: nothing is said about whose it is.
 file unknown.log

@@ -56,7 +56,7 @@ static const log_row rows[] = {
      "unknown   the label's value, the head width, which row it is", "reduction: mean"},
     {"a thread beyond 32 tells the version", REDUCE "[5,0,0]" LABEL REDUCE "[70,0,0]" LABEL,
      LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 2, 1, -1, LG_CAUSE_LABEL_EQUALS_WIDTH, 0, 0,
-     "rows 5, 133, 261 … if the block has 128 threads", "faults:"},
+     "rows 5, 133, 261 … and 70, 198, 326 … if the block has 128 threads", "faults:"},
     {"windows, no kernel name",
      "C:\\w\\native\\cuda\\Loss.cu:242: block: [0,0,0], thread: [0,0,0]"
      " Assertion `t >= 0 && t < n_classes` failed.\r\n",
@@ -180,8 +180,9 @@ static const log_row rows[] = {
      LG_LOG_OTHER_FAULT, 0, 0, 0, -1, 0, 0, 0, "index_select or an embedding", NULL},
     {"an unknown kernel, cut", "/u/my.cu:3: k: block: [0,0,0], thread: [1,0,0] Asser",
      LG_LOG_UNKNOWN_CHECK, 0, 0, 0, -1, 0, 0, 0, "a check not known here", NULL},
-    {"cut before it says anything", "epoch 1\n" LOSS_CU ":250: nll_loss_forward", LG_LOG_QUIET, 0,
-     0, 0, -1, 0, 0, 0, "2 lines, none speaks of one", NULL},
+    {"cut in the kernel's name", "epoch 1\n" LOSS_CU ":250: nll_loss_forward", LG_LOG_LOSS_FAULT,
+     LG_WHAT_LABEL, 1, 2, -1, LG_CAUSE_WRONG_HEAD_WIDTH, 0, 0,
+     "missing: block and thread, the condition", "faults:"},
     {"a kernel's own print",
      "[CUDA_KERNEL_ASSERT] /p/Loss.cu:250: nll_loss_forward_no_reduce_cuda_kernel: block: [0,0,0], "
      "thread: [9,0,0]: Assertion failed: `cur_target >= 0 && cur_target < n_classes`: label\n",
