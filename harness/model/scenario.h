@@ -42,6 +42,7 @@ typedef struct lg_array_spec {
     lg_distribution distribution;
     bool probabilities; // targets: class probabilities (or BCE targets), not class indices
     bool open_dtype;    // class indices whose dtype was not given: the values are what matters
+    bool default_dtype; // floats whose dtype was not given: the input's (its own: float32)
     double scale, lo, hi;
     lg_f64_list values;     // as doubles, for float dtypes
     lg_i64_list int_values; // the same numbers when all are integers in int64 (exact beyond 2^53)

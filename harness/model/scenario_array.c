@@ -118,13 +118,13 @@ LG_CUSTOM(lg_read_array) {
     lg_field_table table = lg_array_table;
     table.name = what;
     const char *variant = lg_arena_printf(binder->scratch, "'%s'", what);
-    if (!lg_bind_tagged(binder, value, &table, spec, (uint32_t)field->first, variant)) {
-        return false;
-    }
-    if (spec->source == LG_ARRAY_ABSENT) {
-        spec->source = LG_ARRAY_GENERATED;
+    bool ok = lg_bind_tagged(binder, value, &table, spec, (uint32_t)field->first, variant);
+    if (spec->source == LG_ARRAY_ABSENT) { // of refused elements it is known that they are listed
+        spec->source = lg_yaml_get(value, "values") ? LG_ARRAY_VALUES
+                       : lg_yaml_get(value, "file") ? LG_ARRAY_FILE
+                                                    : LG_ARRAY_GENERATED;
     } else if (spec->source == LG_ARRAY_FILE && !lg_yaml_get(value, "shape")) {
         lg_array_take_file_facts(lg_yaml_get(value, "file"), spec);
     }
-    return true;
+    return ok;
 }

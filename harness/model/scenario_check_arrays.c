@@ -4,6 +4,8 @@
 #include "model/scenario_tables.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 typedef struct array_check {
     lg_scenario_reader *reader;
@@ -18,6 +20,26 @@ static const char *key(const array_check *array, const char *name) {
 
 static bool has(const array_check *array, const char *name) {
     return lg_scenario_has(array->reader, key(array, name));
+}
+
+// Whether the values of these keys of the array are known.
+static bool knows(const array_check *array, const char *names) {
+    char name[32];
+    while (*names) {
+        size_t length = strcspn(names, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        if (!lg_scenario_knows(array->reader, key(array, name))) {
+            return false;
+        }
+        names += length + (names[length] == ' ');
+    }
+    return true;
+}
+
+// Whether it is known what the elements are: of targets, indices or probabilities.
+static bool knows_meaning(const array_check *array) {
+    return lg_scenario_knows(array->reader, "loss.kind") &&
+           (array->place != LG_PLACE_TARGETS || knows(array, "kind distribution"));
 }
 
 static void check_source(const array_check *array) {
@@ -54,7 +76,7 @@ static void check_source(const array_check *array) {
 
 static void check_shape(const array_check *array) {
     const lg_array_spec *spec = array->spec;
-    if (!has(array, "shape") || spec->source != LG_ARRAY_VALUES) {
+    if (!has(array, "shape") || spec->source != LG_ARRAY_VALUES || !knows(array, "shape values")) {
         return;
     }
     if (spec->shape.n > LG_MAX_RANK) {
@@ -78,15 +100,20 @@ static void check_shape(const array_check *array) {
     }
 }
 
+enum { MAX_WRONG_VALUES = 20 };
+
 // Numbers that the element type cannot hold would silently become others.
 static void check_values(const array_check *array) {
     const lg_array_spec *spec = array->spec;
-    if (spec->source != LG_ARRAY_VALUES || lg_dtype_is_float(spec->dtype)) {
+    if (spec->source != LG_ARRAY_VALUES || lg_dtype_is_float(spec->dtype) ||
+        !knows_meaning(array) || !knows(array, "dtype values") ||
+        !lg_scenario_knows(array->reader, "batch.logits.dtype")) {
         return;
     }
     const char *values =
         lg_yaml_at(array->reader->root, key(array, "values")) ? key(array, "values") : array->path;
-    for (int64_t i = 0; i < spec->values.n; i++) {
+    int n_wrong = 0;
+    for (int64_t i = 0; i < spec->values.n && n_wrong < MAX_WRONG_VALUES; i++) {
         double value = spec->values.items[i];
         const char *item =
             lg_arena_printf(array->reader->binder.scratch, "%s.%lld", values, (long long)i);
@@ -94,13 +121,14 @@ static void check_values(const array_check *array) {
             lg_scenario_error(array->reader, item,
                               "%s: %g is no %s; floating-point class indices need a floating dtype",
                               values, value, lg_dtype_name(spec->dtype));
-            return;
+            n_wrong++;
+            continue;
         }
         int64_t whole = spec->values_are_integers ? spec->int_values.items[i] : (int64_t)value;
         if (!lg_dtype_holds(spec->dtype, whole)) {
             lg_scenario_error(array->reader, item, "%s: %lld does not fit %s", values,
                               (long long)whole, lg_dtype_name(spec->dtype));
-            return;
+            n_wrong++;
         }
     }
 }
@@ -122,7 +150,9 @@ static int64_t rank_of(const array_check *array) {
 }
 
 static void check_stride(const array_check *array) {
-    int64_t rank = rank_of(array);
+    bool known = knows_meaning(array) && knows(array, "stride shape values file") &&
+                 lg_scenario_knows_sizes(array->reader);
+    int64_t rank = known ? rank_of(array) : -1;
     if (has(array, "stride") && rank >= 0 && array->spec->stride.n != rank) {
         lg_scenario_error(array->reader, key(array, "stride"),
                           "%s.stride has %lld numbers, but the array has %lld dimensions",
@@ -164,7 +194,8 @@ static void check_parameter(const array_check *array, const char *name, lg_distr
 
 static void check_distribution(const array_check *array) {
     const lg_array_spec *spec = array->spec;
-    if (spec->source != LG_ARRAY_GENERATED || array->place == LG_PLACE_WEIGHT) {
+    if (spec->source != LG_ARRAY_GENERATED || array->place == LG_PLACE_WEIGHT ||
+        !knows_meaning(array) || !knows(array, "distribution")) {
         return;
     }
     bool labels = array->place == LG_PLACE_TARGETS && !spec->probabilities;
@@ -180,12 +211,13 @@ static void check_distribution(const array_check *array) {
     check_parameter(array, "lo", LG_DIST_UNIFORM, !labels);
     check_parameter(array, "hi", LG_DIST_UNIFORM, !labels);
     check_parameter(array, "value", LG_DIST_CONSTANT, true);
-    if (spec->distribution == LG_DIST_UNIFORM && !labels && !(spec->lo < spec->hi)) {
+    if (spec->distribution == LG_DIST_UNIFORM && !labels && knows(array, "lo hi") &&
+        !(spec->lo < spec->hi)) {
         lg_scenario_error(array->reader, key(array, has(array, "hi") ? "hi" : "lo"),
                           "%s: lo is %g and hi is %g; want lo below hi", array->path, spec->lo,
                           spec->hi);
     }
-    if (spec->distribution == LG_DIST_CONSTANT && labels &&
+    if (spec->distribution == LG_DIST_CONSTANT && labels && knows(array, "value") &&
         !(spec->lo == trunc(spec->lo) && fabs(spec->lo) < 0x1p63)) {
         lg_scenario_error(array->reader, key(array, "value"), "%s.value is %g; want a class index",
                           array->path, spec->lo);
@@ -196,20 +228,27 @@ static void check_dtype(const array_check *array) {
     const lg_array_spec *spec = array->spec;
     const lg_loss_options *loss = &array->reader->scenario->loss;
     bool floating = lg_dtype_is_float(spec->dtype);
-    if (array->place == LG_PLACE_TARGETS && spec->probabilities && !floating) {
+    bool typed =
+        knows(array, "dtype file") && lg_scenario_knows(array->reader, "batch.logits.dtype");
+    bool meaning = knows_meaning(array);
+    if (array->place == LG_PLACE_TARGETS && meaning && typed && spec->probabilities && !floating) {
         lg_scenario_error(array->reader, key(array, "dtype"),
                           "%s are probabilities, but their dtype is %s; want a floating one",
                           array->path, lg_dtype_name(spec->dtype));
     }
-    if (array->place != LG_PLACE_TARGETS && spec->source == LG_ARRAY_GENERATED && !floating) {
+    bool drawn = spec->source == LG_ARRAY_GENERATED;
+    if (array->place != LG_PLACE_TARGETS && typed && drawn && !floating) {
         lg_scenario_error(array->reader, key(array, "dtype"), "%s.dtype is %s; want a floating one",
                           array->path, lg_dtype_name(spec->dtype));
     }
-    if (array->place == LG_PLACE_TARGETS && spec->probabilities && loss->kind == LG_NLL_LOSS) {
+    if (array->place != LG_PLACE_TARGETS || !meaning) {
+        return;
+    }
+    if (spec->probabilities && loss->kind == LG_NLL_LOSS) {
         lg_scenario_error(array->reader, key(array, has(array, "kind") ? "kind" : "distribution"),
                           "%s are probabilities, but nll_loss takes class indices", array->path);
     }
-    if (array->place == LG_PLACE_TARGETS && !spec->probabilities && lg_loss_is_binary(loss->kind)) {
+    if (!spec->probabilities && lg_loss_is_binary(loss->kind)) {
         lg_scenario_error(array->reader, key(array, "kind"),
                           "%s.kind is indices, but %s takes probabilities", array->path,
                           lg_loss_kind_name(loss->kind));
@@ -222,6 +261,12 @@ static void check_listed_sizes(lg_scenario_reader *reader) {
     const lg_array_spec *logits = &batch->logits;
     const lg_array_spec *targets = &batch->targets;
     bool binary = lg_loss_is_binary(reader->scenario->loss.kind);
+    if (!lg_scenario_knows_sizes(reader) ||
+        !lg_scenario_knows(reader, "batch.logits.values batch.logits.file batch.logits.shape "
+                                   "batch.targets.values batch.targets.kind "
+                                   "batch.targets.distribution")) {
+        return;
+    }
     if (logits->source == LG_ARRAY_VALUES || logits->source == LG_ARRAY_FILE) {
         int64_t n = logits->shape.n ? logits->shape.items[0] : logits->values.n;
         bool has_samples = !batch->unbatched && (binary || logits->shape.n > 1);
@@ -255,7 +300,7 @@ static void check_listed_sizes(lg_scenario_reader *reader) {
     }
 }
 
-bool lg_scenario_check_arrays(lg_scenario_reader *reader) {
+void lg_scenario_check_arrays(lg_scenario_reader *reader) {
     lg_scenario *scenario = reader->scenario;
     const array_check arrays[] = {
         {reader, "batch.logits", &scenario->batch.logits, LG_PLACE_LOGITS},
@@ -264,7 +309,6 @@ bool lg_scenario_check_arrays(lg_scenario_reader *reader) {
         {reader, "loss.pos_weight", &scenario->pos_weight, LG_PLACE_WEIGHT},
         {reader, "loss.grad_output", &scenario->grad_output, LG_PLACE_WEIGHT},
     };
-    size_t before = reader->binder.diags->n_errors;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         if (arrays[i].spec->source == LG_ARRAY_ABSENT) {
             continue;
@@ -277,5 +321,4 @@ bool lg_scenario_check_arrays(lg_scenario_reader *reader) {
         check_dtype(&arrays[i]);
     }
     check_listed_sizes(reader);
-    return reader->binder.diags->n_errors == before;
 }

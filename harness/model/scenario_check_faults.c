@@ -20,8 +20,19 @@ static bool has(const fault_check *check, const char *name) {
     return lg_scenario_has(check->reader, key(check, name));
 }
 
-// -1 when it overflows, which the size check has reported.
-static int64_t count_rows(const lg_scenario *scenario) {
+static bool knows(const fault_check *check, const char *name) {
+    return lg_scenario_knows(check->reader, key(check, name));
+}
+
+static bool knows_data(const fault_check *check, const char *paths) {
+    return lg_scenario_knows(check->reader, paths);
+}
+
+int64_t lg_scenario_rows(lg_scenario_reader *reader) {
+    const lg_scenario *scenario = reader->scenario;
+    if (!lg_scenario_knows_sizes(reader)) {
+        return -1;
+    }
     int64_t rows = scenario->batch.samples;
     if (lg_loss_is_binary(scenario->loss.kind) &&
         __builtin_mul_overflow(rows, scenario->batch.classes, &rows)) {
@@ -37,22 +48,23 @@ static int64_t count_rows(const lg_scenario *scenario) {
 
 static void check_rows(const fault_check *check) {
     const lg_fault_spec *fault = check->fault;
-    int64_t n_rows = count_rows(check->scenario);
-    if (has(check, "rows") + has(check, "count") + has(check, "fraction") > 1) {
+    int64_t n_rows = lg_scenario_rows(check->reader);
+    bool all_known = knows(check, "rows") && knows(check, "count") && knows(check, "fraction");
+    if (all_known && has(check, "rows") + has(check, "count") + has(check, "fraction") > 1) {
         const char *second = has(check, "fraction") ? "fraction" : "count";
         lg_scenario_error(check->reader, key(check, second),
                           "%s gives more than one of rows, count and fraction",
                           lg_cause_name(fault->kind));
-        return;
     }
-    if (has(check, "rows") && fault->rows.n == 0) {
+    bool listed = knows(check, "rows");
+    if (listed && has(check, "rows") && fault->rows.n == 0) {
         lg_scenario_error(check->reader, key(check, "rows"),
                           "%s is empty: the fault could not fire", key(check, "rows"));
     }
-    for (int64_t i = 0; n_rows >= 0 && i < fault->rows.n; i++) {
+    for (int64_t i = 0; listed && i < fault->rows.n; i++) {
         const char *item = lg_arena_printf(check->reader->binder.scratch, "%s.%lld",
                                            key(check, "rows"), (long long)i);
-        if (fault->rows.items[i] >= n_rows) {
+        if (n_rows >= 0 && fault->rows.items[i] >= n_rows) {
             lg_scenario_error(check->reader, item, "row %lld is not in the batch, which has %lld",
                               (long long)fault->rows.items[i], (long long)n_rows);
         }
@@ -60,15 +72,16 @@ static void check_rows(const fault_check *check) {
             if (fault->rows.items[k] == fault->rows.items[i]) {
                 lg_scenario_error(check->reader, item, "row %lld is listed twice",
                                   (long long)fault->rows.items[i]);
+                break;
             }
         }
     }
-    if (has(check, "count") && n_rows >= 0 && fault->count > n_rows) {
+    if (has(check, "count") && knows(check, "count") && n_rows >= 0 && fault->count > n_rows) {
         lg_scenario_error(check->reader, key(check, "count"),
                           "%s is %lld, but the batch has %lld rows", key(check, "count"),
                           (long long)fault->count, (long long)n_rows);
     }
-    if (has(check, "fraction") && fault->fraction == 0) {
+    if (has(check, "fraction") && knows(check, "fraction") && fault->fraction == 0) {
         lg_scenario_error(check->reader, key(check, "fraction"),
                           "%s is 0: the fault could not fire", key(check, "fraction"));
     }
@@ -77,11 +90,15 @@ static void check_rows(const fault_check *check) {
 static void check_values(const fault_check *check) {
     const lg_fault_spec *fault = check->fault;
     int64_t ignored = check->scenario->loss.ignore_index;
+    bool has_ignored = knows_data(check, "loss.ignore_index");
+    if (!knows(check, "values")) {
+        return;
+    }
     for (int64_t i = 0; i < fault->values.n; i++) {
         const char *item = lg_arena_printf(check->reader->binder.scratch, "%s.%lld",
                                            key(check, "values"), (long long)i);
         int64_t value = fault->values.items[i];
-        if (value == ignored) {
+        if (has_ignored && value == ignored) {
             lg_scenario_error(check->reader, item,
                               "%lld is loss.ignore_index: such a row is ignored, not faulty",
                               (long long)value);
@@ -98,13 +115,14 @@ static void check_values(const fault_check *check) {
 static void check_head_width(const fault_check *check) {
     int64_t width = check->fault->head_width;
     int64_t classes = check->scenario->batch.classes;
-    if (width >= classes) {
+    if (knows(check, "head_width") && lg_scenario_knows_sizes(check->reader) && width >= classes) {
         lg_scenario_error(check->reader, key(check, "head_width"),
                           "the head width %lld is not below the %lld classes of the data; are the "
                           "two swapped?",
                           (long long)width, (long long)classes);
     }
-    if (check->scenario->batch.logits.source != LG_ARRAY_GENERATED) {
+    if (knows_data(check, "batch.logits") &&
+        check->scenario->batch.logits.source != LG_ARRAY_GENERATED) {
         lg_scenario_error(check->reader, key(check, "kind"),
                           "wrong_head_width is injected into generated logits; with listed ones, "
                           "give batch.classes");
@@ -113,14 +131,20 @@ static void check_head_width(const fault_check *check) {
 
 static void check_float_targets(const fault_check *check) {
     const lg_fault_spec *fault = check->fault;
+    if (!knows(check, "form")) {
+        return;
+    }
     bool has_bits = fault->dtype == LG_FLOAT32 || fault->dtype == LG_FLOAT64;
-    if (!lg_dtype_is_float(fault->dtype) || (fault->form == LG_FLOAT_BITS && !has_bits)) {
+    bool typed = knows(check, "dtype");
+    if (typed &&
+        (!lg_dtype_is_float(fault->dtype) || (fault->form == LG_FLOAT_BITS && !has_bits))) {
         lg_scenario_error(check->reader, key(check, "dtype"), "%s is %s; want %s",
                           key(check, "dtype"), lg_dtype_name(fault->dtype),
                           fault->form == LG_FLOAT_BITS ? "float32 or float64 for form bits"
                                                        : "a floating dtype");
     }
-    if (has(check, "number") && !(fault->number > 0 && fault->number < 1)) {
+    if (has(check, "number") && knows(check, "number") &&
+        !(fault->number > 0 && fault->number < 1)) {
         lg_scenario_error(check->reader, key(check, "number"),
                           "%s is %g; the fraction of a label lies between 0 and 1",
                           key(check, "number"), fault->number);
@@ -138,6 +162,9 @@ static void check_float_targets(const fault_check *check) {
 }
 
 static void check_target_dtype(const fault_check *check) {
+    if (!knows(check, "where")) {
+        return;
+    }
     bool wraps = strcmp(check->fault->where, "int32_wrap") == 0;
     static const char *const keys[] = {"rows", "count", "fraction", "values"};
     for (int i = 0; i < 4; i++) {
@@ -157,7 +184,7 @@ static void check_target_dtype(const fault_check *check) {
 // A number of 0 is how the generator sees that none is given, and 0 is no fault of these kinds.
 static void check_number(const fault_check *check) {
     const lg_fault_spec *fault = check->fault;
-    if (!has(check, "number")) {
+    if (!has(check, "number") || !knows(check, "number")) {
         return;
     }
     bool finite = isfinite(fault->number);
@@ -184,13 +211,15 @@ static void check_weight_vector(const fault_check *check) {
                           "weight_vector takes one of length, dtype and number, not %d of them",
                           given);
     }
-    if (has(check, "length") && check->fault->length == check->scenario->batch.classes) {
+    if (has(check, "length") && knows(check, "length") && lg_scenario_knows_sizes(check->reader) &&
+        check->fault->length == check->scenario->batch.classes) {
         lg_scenario_error(check->reader, key(check, "length"),
                           "%s is %lld, which is right for %lld classes", key(check, "length"),
                           (long long)check->fault->length,
                           (long long)check->scenario->batch.classes);
     }
-    if (has(check, "dtype") && check->fault->dtype == check->scenario->batch.logits.dtype) {
+    if (has(check, "dtype") && knows(check, "dtype") && knows_data(check, "batch.logits.dtype") &&
+        check->fault->dtype == check->scenario->batch.logits.dtype) {
         lg_scenario_error(check->reader, key(check, "dtype"),
                           "%s is %s, which is right: that of the logits", key(check, "dtype"),
                           lg_dtype_name(check->fault->dtype));
@@ -198,17 +227,21 @@ static void check_weight_vector(const fault_check *check) {
 }
 
 static void check_shape_layout(const fault_check *check) {
+    if (!knows(check, "where")) {
+        return;
+    }
     bool given = strcmp(check->fault->where, "given") == 0;
     if (given != has(check, "shape")) {
         lg_scenario_error(check->reader, key(check, given ? "where" : "shape"),
                           given ? "shape_layout with where: given needs a shape"
                                 : "shape_layout takes a shape only with where: given");
     }
-    if (strcmp(check->fault->where, "spatial") == 0 && check->scenario->batch.extent.n == 0) {
+    if (strcmp(check->fault->where, "spatial") == 0 && lg_scenario_knows_sizes(check->reader) &&
+        check->scenario->batch.extent.n == 0) {
         lg_scenario_error(check->reader, key(check, "where"),
                           "%s is spatial, but batch.extent has no dimension", key(check, "where"));
     }
-    if (check->fault->shape.n > LG_MAX_RANK) {
+    if (knows(check, "shape") && check->fault->shape.n > LG_MAX_RANK) {
         lg_scenario_error(check->reader, key(check, "shape"), "%s has %lld dimensions; at most %d",
                           key(check, "shape"), (long long)check->fault->shape.n, LG_MAX_RANK);
     }
@@ -304,11 +337,12 @@ static const char *missing_need(const fault_check *check) {
 }
 
 static void check_fault(const fault_check *check) {
-    const char *missing = missing_need(check);
+    bool known = knows(check, "where") && knows_data(check, "loss.kind batch.targets.kind "
+                                                            "batch.targets.distribution");
+    const char *missing = known ? missing_need(check) : NULL;
     if (missing) {
         lg_scenario_error(check->reader, key(check, "kind"), "%s %s",
                           lg_cause_name(check->fault->kind), missing);
-        return;
     }
     check_rows(check);
     check_values(check);
@@ -326,13 +360,12 @@ static void check_fault(const fault_check *check) {
     }
 }
 
-bool lg_scenario_check_faults(lg_scenario_reader *reader) {
-    size_t before = reader->binder.diags->n_errors;
+void lg_scenario_check_faults(lg_scenario_reader *reader) {
     for (int i = 0; i < reader->scenario->n_faults; i++) {
         const fault_check check = {reader, reader->scenario, &reader->scenario->faults[i], i};
         if (check.fault->kind != LG_CAUSE_NONE) {
             check_fault(&check);
         }
     }
-    return reader->binder.diags->n_errors == before;
+    lg_scenario_check_contradictions(reader);
 }

@@ -48,17 +48,21 @@ static bool runs_blocking(const lg_str_list *modes) {
 
 void lg_scenario_check_relations(lg_scenario_reader *reader) {
     const lg_scenario *scenario = reader->scenario;
-    if (!scenario->relations) {
+    if (!scenario->relations || !lg_scenario_knows(reader, "run.relations")) {
         return;
     }
-    if (scenario->n_faults) {
+    if (scenario->n_faults && lg_scenario_knows(reader, "faults")) {
         lg_scenario_error(reader, "run.relations",
                           "run.relations compares clean runs, but the scenario has faults");
     }
-    if (!runs_blocking(&scenario->modes)) {
+    if (lg_scenario_knows(reader, "run.modes") && !runs_blocking(&scenario->modes)) {
         lg_scenario_error(reader, "run.relations",
                           "run.relations are looked at in the mode blocking, which run.modes "
                           "leaves out");
+    }
+    if (!lg_scenario_knows_sizes(reader) ||
+        !lg_scenario_knows(reader, "batch.logits.stride batch.targets.stride")) {
+        return;
     }
     bool empty = scenario->batch.samples == 0;
     for (int64_t i = 0; i < scenario->batch.extent.n; i++) {

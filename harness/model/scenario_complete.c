@@ -101,6 +101,7 @@ static void complete_targets(lg_scenario_reader *reader) {
     targets->open_dtype =
         !targets->probabilities && !lg_scenario_has(reader, "batch.targets.dtype");
     if (targets->dtype == LG_DTYPE_NONE) {
+        targets->default_dtype = targets->probabilities;
         targets->dtype = targets->probabilities ? scenario->batch.logits.dtype : LG_INT64;
     }
 }
@@ -122,6 +123,10 @@ static void complete_fault(const lg_scenario_reader *reader, lg_fault_spec *faul
     }
 }
 
+static bool given(lg_scenario_reader *reader, const char *path) {
+    return lg_scenario_has(reader, path) && lg_scenario_knows(reader, path);
+}
+
 void lg_scenario_complete(lg_scenario_reader *reader) {
     lg_scenario *scenario = reader->scenario;
     lg_array_spec *logits = &scenario->batch.logits;
@@ -131,6 +136,7 @@ void lg_scenario_complete(lg_scenario_reader *reader) {
     }
     complete_generated(reader, logits, LG_PLACE_LOGITS);
     if (logits->dtype == LG_DTYPE_NONE) {
+        logits->default_dtype = true;
         logits->dtype = LG_FLOAT32;
     }
     complete_targets(reader);
@@ -138,14 +144,15 @@ void lg_scenario_complete(lg_scenario_reader *reader) {
     lg_array_spec *vectors[] = {&scenario->weight, &scenario->pos_weight, &scenario->grad_output};
     for (int i = 0; i < 3; i++) {
         if (vectors[i]->source != LG_ARRAY_ABSENT && vectors[i]->dtype == LG_DTYPE_NONE) {
+            vectors[i]->default_dtype = true;
             vectors[i]->dtype = logits->dtype;
         }
     }
     for (int i = 0; i < scenario->n_faults; i++) {
         complete_fault(reader, &scenario->faults[i]);
     }
-    scenario->expect.has_cause = lg_scenario_has(reader, "expect.cause");
-    scenario->expect.has_verdict = lg_scenario_has(reader, "expect.verdict");
-    scenario->expect.has_rows = lg_scenario_has(reader, "expect.rows");
-    scenario->expect.has_attribution = lg_scenario_has(reader, "expect.attribution");
+    scenario->expect.has_cause = given(reader, "expect.cause");
+    scenario->expect.has_verdict = given(reader, "expect.verdict");
+    scenario->expect.has_rows = given(reader, "expect.rows");
+    scenario->expect.has_attribution = given(reader, "expect.attribution");
 }

@@ -54,7 +54,8 @@ void lg_scenario_check_expect(lg_scenario_reader *reader) {
         lg_scenario_error(reader, "expect.advice",
                           "expect.advice is given, but expect.cause is none");
     }
-    if (lg_scenario_has(reader, "expect.loss_tolerance") && expect->loss.n == 0) {
+    if (lg_scenario_has(reader, "expect.loss_tolerance") &&
+        !lg_scenario_has(reader, "expect.loss")) {
         lg_scenario_error(reader, "expect.loss_tolerance",
                           "expect.loss_tolerance is given without expect.loss");
     }

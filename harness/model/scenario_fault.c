@@ -10,6 +10,9 @@ LG_CUSTOM(lg_read_form) {
     size_t n;
     const char *const *forms = lg_fault_forms(fault->kind, &n);
     int index;
+    if (n == 0) { // the kind is not known, which was reported
+        return false;
+    }
     if (!lg_bind_choice(binder, value, what, forms, n, &index)) {
         return false;
     }
@@ -17,64 +20,67 @@ LG_CUSTOM(lg_read_form) {
     return true;
 }
 
-static bool read_kind(lg_binder *binder, const char *what, lg_yaml_node *map, lg_cause *kind) {
-    const char *path = lg_arena_printf(binder->scratch, "%s.kind", what);
-    lg_yaml_node *node = lg_yaml_get(map, "kind");
-    if (!node) {
-        return lg_yaml_error(binder->doc, map, binder->diags, "missing key '%s'", path);
-    }
+bool lg_explain_fault_kind(lg_binder *binder, const char *what, const lg_yaml_node *value) {
     lg_cause cause;
-    if (node->kind == LG_YAML_SCALAR && lg_cause_parse(node->text, &cause) &&
-        lg_cause_phase_of(cause) == LG_PHASE_KERNEL) {
-        return lg_yaml_error(binder->doc, node, binder->diags,
-                             "%s is '%s', which is a fault of a kernel; a scenario injects faults "
-                             "of data",
-                             path, node->text);
-    }
-    size_t n;
-    const char *const *names = lg_fault_names(&n);
-    int index;
-    if (!lg_bind_choice(binder, node, path, names, n, &index)) {
+    if (value->kind != LG_YAML_SCALAR || !lg_cause_parse(value->text, &cause) ||
+        lg_cause_phase_of(cause) != LG_PHASE_KERNEL) {
         return false;
     }
-    *kind = (lg_cause)(index + 1);
+    lg_yaml_error(binder->doc, value, binder->diags,
+                  "%s is '%s', which is a fault of a kernel; a scenario injects faults of data",
+                  what, value->text);
     return true;
+}
+
+// The kind decides which keys are taken, so it is looked up before they are read; LG_CAUSE_NONE
+// when it is missing or wrong, which reading the key tells.
+static lg_cause kind_of(const lg_yaml_node *map) {
+    const lg_yaml_node *node = lg_yaml_get(map, "kind");
+    size_t n;
+    const char *const *names = lg_fault_names(&n);
+    for (size_t i = 0; node && node->kind == LG_YAML_SCALAR && i < n; i++) {
+        if (strcmp(node->text, names[i]) == 0) {
+            return (lg_cause)(i + 1);
+        }
+    }
+    return LG_CAUSE_NONE;
 }
 
 static bool read_fault(lg_binder *binder, const char *what, lg_yaml_node *map,
                        lg_fault_spec *fault) {
     *fault = (lg_fault_spec){.loc = lg_yaml_loc(binder->doc, map)};
-    if (!lg_bind_is_map(binder, map, what) || !read_kind(binder, what, map, &fault->kind)) {
+    if (!lg_bind_is_map(binder, map, what)) {
         return false;
     }
+    fault->kind = kind_of(map);
     lg_field_table table = lg_fault_table;
     table.name = what;
-    return lg_bind_tagged(binder, map, &table, fault, UINT32_C(1) << fault->kind,
-                          lg_cause_name(fault->kind));
+    // Of a fault of unknown kind every key is read for its own sake.
+    uint32_t tags = fault->kind ? UINT32_C(1) << fault->kind : UINT32_MAX;
+    return lg_bind_tagged(binder, map, &table, fault, tags, lg_cause_name(fault->kind));
 }
+
+enum { MAX_READ = 64 }; // entries beyond the limit are read for their errors, but not a flood
 
 LG_CUSTOM(lg_read_faults) {
     (void)field;
-    lg_scenario_reader *reader = binder->context;
     lg_scenario *scenario = object;
-    reader->failed |= LG_PART_FAULTS;
     if (!lg_bind_is_list(binder, value, what)) {
         return false;
     }
-    if (value->n > LG_MAX_FAULTS) {
-        return lg_yaml_error(binder->doc, value->items[LG_MAX_FAULTS], binder->diags,
-                             "%s has %lld entries; at most %d", what, (long long)value->n,
-                             LG_MAX_FAULTS);
-    }
     bool ok = true;
-    for (int i = 0; i < (int)value->n; i++) {
-        const char *path = lg_arena_printf(binder->scratch, "faults.%d", i);
-        if (!read_fault(binder, path, value->items[i], &scenario->faults[i])) {
-            scenario->faults[i].kind = LG_CAUSE_NONE; // not looked at further
-            ok = false;
-        }
+    if (value->n > LG_MAX_FAULTS) {
+        ok = lg_yaml_error(binder->doc, value->items[LG_MAX_FAULTS], binder->diags,
+                           "%s has %lld entries; at most %d", what, (long long)value->n,
+                           LG_MAX_FAULTS);
     }
-    scenario->n_faults = (int)value->n;
-    reader->failed &= ~(unsigned)LG_PART_FAULTS;
+    for (int i = 0; i < MAX_READ && i < (int)value->n; i++) {
+        const char *path = lg_arena_printf(binder->scratch, "faults.%d", i);
+        lg_fault_spec beyond;
+        lg_fault_spec *fault = i < LG_MAX_FAULTS ? &scenario->faults[i] : &beyond;
+        value->items[i]->refused = !read_fault(binder, path, value->items[i], fault);
+        ok &= !value->items[i]->refused;
+    }
+    scenario->n_faults = value->n < LG_MAX_FAULTS ? (int)value->n : LG_MAX_FAULTS;
     return ok;
 }

@@ -126,6 +126,9 @@ LG_CUSTOM(lg_read_file_name) {
 
 void lg_array_take_file_facts(const lg_yaml_node *file, lg_array_spec *spec) {
     const peeked *known = file->memo;
+    if (!known) {
+        return; // it cannot be read
+    }
     spec->shape = known->shape;
     if (spec->dtype == LG_DTYPE_NONE) {
         spec->dtype = known->dtype;

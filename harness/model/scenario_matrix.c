@@ -2,9 +2,37 @@
 // A matrix: the product of lists of values for dotted keys. A point is the file with those values
 // put in place of its own, so that every check of a plain file holds for every point.
 #include "model/scenario_tables.h"
+#include "support/alloc.h"
 #include "support/strparse.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+static int by_value(const void *left, const void *right) {
+    const lg_yaml_node *a = *(lg_yaml_node *const *)left;
+    const lg_yaml_node *b = *(lg_yaml_node *const *)right;
+    int order = lg_yaml_compare(a, b);
+    order = order ? order : (a->line > b->line) - (a->line < b->line);
+    return order ? order : (a->column > b->column) - (a->column < b->column);
+}
+
+// A value listed twice would be run and counted twice.
+static void refuse_twice(lg_binder *binder, const char *path, const lg_yaml_node *values) {
+    size_t n = (size_t)values->n;
+    lg_yaml_node **sorted = lg_xcalloc(n, sizeof *sorted);
+    memcpy(sorted, values->items, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    for (size_t i = 1; i < n; i++) {
+        if (lg_yaml_compare(sorted[i - 1], sorted[i]) == 0) {
+            lg_str text = {0};
+            lg_yaml_flow(sorted[i], &text);
+            lg_yaml_error(binder->doc, sorted[i], binder->diags,
+                          "matrix key '%s' lists %.60s twice", path, lg_str_text(&text));
+            lg_str_free(&text);
+        }
+    }
+    free(sorted);
+}
 
 static bool read_axis(lg_binder *binder, const lg_yaml_entry *entry, lg_matrix *matrix) {
     const lg_yaml_node *values = entry->value;
@@ -26,6 +54,7 @@ static bool read_axis(lg_binder *binder, const lg_yaml_entry *entry, lg_matrix *
                                  "matrix keys '%s' and '%s' overlap", other, path);
         }
     }
+    refuse_twice(binder, path, values);
     matrix->axes[matrix->n_axes++] = (lg_axis){entry->key, entry->value};
     if (__builtin_mul_overflow(matrix->n_points, values->n, &matrix->n_points)) {
         matrix->n_points = INT64_MAX;
@@ -33,27 +62,22 @@ static bool read_axis(lg_binder *binder, const lg_yaml_entry *entry, lg_matrix *
     return true;
 }
 
-bool lg_matrix_read(lg_binder *binder, lg_matrix *matrix) {
+void lg_matrix_read(lg_binder *binder, lg_matrix *matrix) {
     *matrix = (lg_matrix){.n_points = 1};
     lg_yaml_node *node = lg_yaml_get(binder->doc->root, "matrix");
-    if (!node) {
-        return true;
-    }
-    if (!lg_bind_is_map(binder, node, "matrix")) {
-        return false;
+    if (!node || !lg_bind_is_map(binder, node, "matrix")) {
+        return;
     }
     matrix->axes = lg_arena_array(binder->arena, (size_t)node->n, sizeof *matrix->axes);
-    bool ok = true;
     for (int64_t i = 0; i < node->n; i++) {
-        ok &= read_axis(binder, &node->entries[i], matrix);
+        node->entries[i].value->refused = !read_axis(binder, &node->entries[i], matrix);
     }
-    if (ok && matrix->n_points > LG_MAX_POINTS) {
-        return lg_yaml_error(binder->doc, node, binder->diags,
-                             "the matrix has %s%lld points; at most %d",
-                             matrix->n_points == INT64_MAX ? "more than " : "",
-                             (long long)matrix->n_points, LG_MAX_POINTS);
+    if (matrix->n_points > LG_MAX_POINTS) {
+        lg_yaml_error(binder->doc, node, binder->diags, "the matrix has %s%lld points; at most %d",
+                      matrix->n_points == INT64_MAX ? "more than " : "",
+                      (long long)matrix->n_points, LG_MAX_POINTS);
+        matrix->n_points = 1; // the first one is looked at
     }
-    return ok;
 }
 
 static lg_yaml_node *choice(const lg_matrix *matrix, int64_t point, int axis) {
@@ -107,6 +131,15 @@ static lg_yaml_node *map_with(lg_binder *binder, const lg_axis *axis, const char
         at++;
     }
     lg_yaml_entry *entry = &copy->entries[at];
+    int64_t index;
+    size_t digits = rest ? strcspn(rest, ".") : 0;
+    if (at == map->n && digits &&
+        lg_parse_i64(lg_arena_strndup(arena, rest, digits), &index)) { // an entry of no list
+        lg_yaml_error(binder->doc, axis->key, binder->diags,
+                      "matrix key '%s': there is no entry %lld to vary: the file has no '%s'",
+                      axis->key->text, (long long)index, part);
+        return NULL;
+    }
     if (at == map->n) {
         lg_yaml_node *key = lg_arena_alloc(arena, sizeof *key);
         *key = *axis->key;
@@ -159,13 +192,12 @@ static lg_yaml_node *with_value(lg_binder *binder, const lg_axis *axis, const ch
 lg_yaml_node *lg_matrix_apply(lg_binder *binder, const lg_matrix *matrix, int64_t point,
                               lg_arena *arena) {
     lg_yaml_node *root = binder->doc->root;
-    bool fits = true;
     for (int i = 0; i < matrix->n_axes; i++) {
         const lg_axis *axis = &matrix->axes[i];
         lg_yaml_node *with =
             with_value(binder, axis, axis->key->text, root, choice(matrix, point, i), arena);
-        fits = fits && with;
+        axis->values->refused |= !with;
         root = with ? with : root; // the other axes are looked at too
     }
-    return fits ? root : NULL;
+    return root;
 }

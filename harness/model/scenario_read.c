@@ -9,12 +9,7 @@
 #include <string.h>
 
 LG_CUSTOM(lg_read_section) {
-    lg_scenario_reader *reader = binder->context;
-    bool ok = lg_bind_is_map(binder, value, what) && lg_bind(binder, value, field->table, object);
-    if (!ok) {
-        reader->failed |= (unsigned)field->first;
-    }
-    return ok;
+    return lg_bind_is_map(binder, value, what) && lg_bind(binder, value, field->table, object);
 }
 
 LG_CUSTOM(lg_read_nothing) {
@@ -29,19 +24,13 @@ LG_CUSTOM(lg_read_nothing) {
 static void read_point(lg_scenario_reader *reader) {
     lg_binder *binder = &reader->binder;
     lg_scenario *scenario = reader->scenario;
-    reader->failed = 0;
     if (!lg_bind_is_map(binder, reader->root, "a scenario file")) {
         return;
     }
     lg_bind_defaults(binder, &lg_loss_table, scenario);
     lg_bind_defaults(binder, &lg_batch_table, scenario);
     lg_bind(binder, reader->root, &lg_root_table, scenario);
-    if (scenario->loss.kind == 0) {
-        reader->failed |= LG_PART_LOSS;
-    }
-    if (!(reader->failed & (LG_PART_LOSS | LG_PART_BATCH))) {
-        lg_scenario_complete(reader);
-    }
+    lg_scenario_complete(reader);
     lg_scenario_check(reader);
 }
 
@@ -82,27 +71,10 @@ static void collect(collected *all, const lg_diags *fresh, const char *point) {
     }
 }
 
-// In the order of the file; the errors of one place keep the order they were found in.
-static size_t next_error(const collected *all, bool *done) {
-    size_t next = all->n;
-    for (size_t i = 0; i < all->n; i++) {
-        const lg_diag *a = &all->kept.items[i];
-        const lg_diag *b = next < all->n ? &all->kept.items[next] : a;
-        bool before = a->line < b->line || (a->line == b->line && a->column < b->column);
-        if (!done[i] && (next == all->n || before)) {
-            next = i;
-        }
-    }
-    done[next] = true;
-    return next;
-}
-
 static void report(const collected *all, bool has_matrix, lg_diags *diags) {
-    bool done[MAX_DISTINCT_ERRORS + 1] = {false};
     for (size_t i = 0; i < all->n; i++) {
-        size_t next = next_error(all, done);
-        const lg_diag *diag = &all->kept.items[next];
-        const point_error *error = &all->errors[next];
+        const lg_diag *diag = &all->kept.items[i];
+        const point_error *error = &all->errors[i];
         lg_str where = {0};
         if (has_matrix && error->n_points < all->points_read) {
             lg_str_printf(&where, " (at point %s", error->first_point);
@@ -152,9 +124,7 @@ static void read_points(lg_scenario_reader *reader, const lg_matrix *matrix, lg_
         reader->scenario->path = binder->doc->name;
         reader->scenario->name = name;
         reader->scenario->point = lg_matrix_point_text(matrix, i, &set->arena);
-        if (reader->root) {
-            read_point(reader);
-        }
+        read_point(reader);
         all->points_read++;
         collect(all, &fresh, reader->scenario->point);
         lg_diags_free(&fresh);
@@ -171,19 +141,26 @@ bool lg_scenario_read_text(const char *name, const char *text, size_t n,
     static const lg_read_options no_options = {0};
     *set = (lg_scenario_set){0};
     size_t before = diags->n_errors;
+    size_t first = diags->n;
     lg_yaml_doc doc;
     lg_arena scratch = {0};
     bool whole = lg_yaml_parse(name, text, n, &set->arena, &doc, diags);
     lg_scenario_reader reader = {
-        .binder = {.doc = &doc, .arena = &set->arena, .scratch = &scratch, .diags = diags},
+        .binder = {.doc = &doc,
+                   .arena = &set->arena,
+                   .scratch = &scratch,
+                   .diags = diags,
+                   .root = "a scenario"},
         .options = options ? options : &no_options,
     };
     reader.binder.context = &reader;
     lg_matrix matrix;
     // A file with a doubled key is still whole enough to look for its other errors.
-    if ((whole || doc.root) && lg_matrix_read(&reader.binder, &matrix)) {
+    if (whole || doc.root) {
+        lg_matrix_read(&reader.binder, &matrix);
         read_points(&reader, &matrix, set, diags);
     }
+    lg_yaml_sort(diags, first);
     lg_arena_free(&scratch);
     if (diags->n_errors != before) {
         lg_scenario_set_free(set);

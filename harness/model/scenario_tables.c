@@ -16,6 +16,8 @@
     .first = (int)(value)
 #define I64_LIST(member, lo, hi)                                                                   \
     .type = LG_FIELD_I64_LIST, .offset = offsetof(OWNER, member), .min = (lo), .max = (hi)
+#define FAULT_KIND(member, names, value)                                                           \
+    CHOICE(member, names, value), .explain = lg_explain_fault_kind
 #define CHOICE_SET(member, names, value)                                                           \
     .type = LG_FIELD_CHOICE_SET, .offset = offsetof(OWNER, member), .choices = (names),            \
     .first = (int)(value)
@@ -24,9 +26,7 @@
 #define ARRAY_OF(member, place)                                                                    \
     .type = LG_FIELD_CUSTOM, .read = lg_read_array, .table = &lg_array_table,                      \
     .offset = offsetof(OWNER, member), .first = (place)
-#define SECTION(part)                                                                              \
-    .type = LG_FIELD_CUSTOM, .read = lg_read_section, .table = &SECTION_##part,                    \
-    .first = LG_PART_##part
+#define SECTION(part) .type = LG_FIELD_CUSTOM, .read = lg_read_section, .table = &SECTION_##part
 #define SECTION_LOSS lg_loss_table
 #define SECTION_BATCH lg_batch_table
 #define SECTION_RUN lg_run_table

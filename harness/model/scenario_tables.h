@@ -14,15 +14,6 @@ typedef enum lg_place {
     LG_PLACE_WEIGHT = 4, // weight, pos_weight, grad_output
 } lg_place;
 
-typedef enum lg_scenario_part {
-    LG_PART_ROOT = 1,
-    LG_PART_LOSS = 2,
-    LG_PART_BATCH = 4,
-    LG_PART_FAULTS = 8,
-    LG_PART_RUN = 16,
-    LG_PART_EXPECT = 32,
-} lg_scenario_part;
-
 extern const lg_field_table lg_root_table;
 extern const lg_field_table lg_loss_table;
 extern const lg_field_table lg_batch_table;
@@ -37,7 +28,6 @@ typedef struct lg_scenario_reader {
     lg_binder binder;
     const lg_read_options *options;
     lg_yaml_node *root;    // of the point: the file with the matrix point's values in place
-    unsigned failed;       // bits of lg_scenario_part: parts with an error, not looked at further
     lg_scenario *scenario; // being filled
 } lg_scenario_reader;
 
@@ -55,18 +45,23 @@ LG_CUSTOM(lg_read_values);
 LG_CUSTOM(lg_read_file_name);
 LG_CUSTOM(lg_read_form);
 LG_CUSTOM(lg_read_expected_loss);
+bool lg_explain_fault_kind(lg_binder *binder, const char *what, const lg_yaml_node *value);
 
 // Takes shape and (unless given) dtype from what lg_read_file_name learnt about the file.
 void lg_array_take_file_facts(const lg_yaml_node *file, lg_array_spec *spec);
 
 // Fills what follows from the rest: dtypes, sizes taken from listed arrays, the faults' defaults.
 void lg_scenario_complete(lg_scenario_reader *reader);
-// Contradictions between keys. False when it added an error.
-bool lg_scenario_check(lg_scenario_reader *reader);
-bool lg_scenario_check_arrays(lg_scenario_reader *reader);
-bool lg_scenario_check_faults(lg_scenario_reader *reader);
+// Contradictions between keys.
+void lg_scenario_check(lg_scenario_reader *reader);
+void lg_scenario_check_arrays(lg_scenario_reader *reader);
+void lg_scenario_check_faults(lg_scenario_reader *reader);
 void lg_scenario_check_relations(lg_scenario_reader *reader);
 void lg_scenario_check_expect(lg_scenario_reader *reader);
+void lg_scenario_check_contradictions(lg_scenario_reader *reader); // of faults
+void lg_scenario_check_prospects(lg_scenario_reader *reader);      // of expectations
+// The rows of the batch; -1 when they are not known or overflow, which was reported.
+int64_t lg_scenario_rows(lg_scenario_reader *reader);
 
 // How a part of a scenario file is written (scenario_write.c, scenario_expect.c).
 void lg_write_text(lg_str *out, const char *text); // double-quoted: no character means anything
@@ -78,6 +73,11 @@ void lg_write_expect(lg_str *out, const lg_expect *expect);
 bool lg_scenario_error(lg_scenario_reader *reader, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool lg_scenario_has(lg_scenario_reader *reader, const char *path);
+// Whether what the file says at each of the paths (with a blank between them) was taken, or left
+// out on purpose; the others must not be looked at.
+bool lg_scenario_knows(lg_scenario_reader *reader, const char *paths);
+// The same of the loss and of samples, classes and extent, which listed arrays may give.
+bool lg_scenario_knows_sizes(lg_scenario_reader *reader);
 
 bool lg_loss_is_binary(lg_loss_kind kind);
 
@@ -95,9 +95,10 @@ typedef struct lg_matrix {
 
 enum { LG_MAX_POINTS = 100000 };
 
-bool lg_matrix_read(lg_binder *binder, lg_matrix *matrix);
-// The file as it reads at a point, sharing unchanged nodes; new ones live in `arena`. NULL when an
-// axis does not fit the file (an error was added).
+// Adds an error for each key that cannot be varied so and leaves it out; `matrix` can be used.
+void lg_matrix_read(lg_binder *binder, lg_matrix *matrix);
+// The file as it reads at a point, sharing unchanged nodes; new ones live in `arena`. An axis that
+// does not fit the file is left out (an error was added).
 lg_yaml_node *lg_matrix_apply(lg_binder *binder, const lg_matrix *matrix, int64_t point,
                               lg_arena *arena);
 const char *lg_matrix_point_text(const lg_matrix *matrix, int64_t point, lg_arena *arena);

@@ -17,7 +17,8 @@ static bool bind_choice_field(lg_binder *binder, lg_yaml_node *node, const char 
     size_t n;
     const char *const *choices = field->choices(&n);
     int index;
-    if (!lg_bind_choice(binder, node, what, choices, n, &index)) {
+    if ((field->explain && field->explain(binder, what, node)) ||
+        !lg_bind_choice(binder, node, what, choices, n, &index)) {
         return false;
     }
     *(int *)member = field->first + index;
@@ -194,13 +195,31 @@ static int known_keys(const lg_field_table *table, uint32_t tags, const char *na
     return n;
 }
 
-static bool report_unknown(lg_binder *binder, const lg_yaml_node *key, const lg_field_table *table,
-                           uint32_t tags) {
+// The end of the message: what may be meant, also among the keys of other variants.
+static const char *hint(lg_binder *binder, const char *word, const lg_field_table *table,
+                        uint32_t tags, const char *what) {
     const char *names[MAX_NAMES];
     int n = known_keys(table, tags, names);
-    const char *place = *table->name ? table->name : "a scenario";
+    const char *near = lg_bind_hint(binder, word, names, (size_t)n);
+    if (*near) {
+        return near;
+    }
+    n = known_keys(table, UINT32_MAX, names);
+    const char *foreign = lg_bind_nearest(word, names, (size_t)n);
+    return foreign ? lg_arena_printf(binder->scratch,
+                                     "; the nearest is '%s', which %s does not take", foreign, what)
+                   : "";
+}
+
+static bool report_unknown(lg_binder *binder, const lg_yaml_entry *entry,
+                           const lg_field_table *table, uint32_t tags, const char *what) {
+    const char *names[MAX_NAMES];
+    const lg_yaml_node *key = entry->key;
+    int n = known_keys(table, tags, names);
+    const char *place = *table->name ? table->name : binder->root ? binder->root : "the file";
+    entry->value->meant = lg_bind_nearest(key->text, names, (size_t)n);
     return lg_yaml_error(binder->doc, key, binder->diags, "unknown key '%s' in %s%s", key->text,
-                         place, lg_bind_hint(binder, key->text, names, (size_t)n));
+                         place, hint(binder, key->text, table, tags, what));
 }
 
 static bool report_foreign(lg_binder *binder, const lg_yaml_node *key, const lg_field_table *table,
@@ -230,12 +249,14 @@ bool lg_bind_tagged(lg_binder *binder, lg_yaml_node *map, const lg_field_table *
         const lg_yaml_entry *entry = &map->entries[i];
         const lg_field *field = find_field(table, entry->key->text);
         if (!field) {
-            ok = report_unknown(binder, entry->key, table, tags);
+            ok = report_unknown(binder, entry, table, tags, what);
         } else if (!belongs(field, tags)) {
+            entry->value->refused = true;
             ok = report_foreign(binder, entry->key, table, tags, what);
         } else {
-            ok &=
-                bind_field(binder, entry->value, dotted(binder, table, field->key), field, object);
+            const char *path = dotted(binder, table, field->key);
+            entry->value->refused = !bind_field(binder, entry->value, path, field, object);
+            ok &= !entry->value->refused;
         }
     }
     for (int i = 0; i < table->n; i++) {

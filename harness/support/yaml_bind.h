@@ -30,7 +30,8 @@ typedef struct lg_binder {
     lg_arena *arena;   // owns what the bound struct points to
     lg_arena *scratch; // paths and messages; may be freed after each lg_bind
     lg_diags *diags;
-    void *context; // for LG_FIELD_CUSTOM
+    void *context;    // for LG_FIELD_CUSTOM
+    const char *root; // what the file is, in errors: "a scenario"
 } lg_binder;
 
 typedef struct lg_field lg_field;
@@ -50,10 +51,12 @@ struct lg_field {
     const lg_field_table *table; // LG_FIELD_MAP; may be given for the documentation of a CUSTOM
     bool (*read)(lg_binder *binder, const lg_field *field, const char *what, lg_yaml_node *value,
                  void *object); // `object` is the bound struct, `what` the dotted path
-    const char *initial;        // default as YAML text, or NULL
-    const char *fallback;       // a default in words, for the documentation
-    const char *unit;           // of the documentation, "" when it has none
-    const char *range; // in words; "" lets the documentation take it from min, max, choices
+    // LG_FIELD_CHOICE: for a word that is none of the choices; true when it has said why.
+    bool (*explain)(lg_binder *binder, const char *what, const lg_yaml_node *value);
+    const char *initial;  // default as YAML text, or NULL
+    const char *fallback; // a default in words, for the documentation
+    const char *unit;     // of the documentation, "" when it has none
+    const char *range;    // in words; "" lets the documentation take it from min, max, choices
     const char *help;
     lg_field_type type;
     int first;     // the value of choices[0]
@@ -61,7 +64,8 @@ struct lg_field {
     bool required;
 };
 
-// Sets the defaults, then every key of `map`. False when an error was added.
+// Sets the defaults, then every key of `map`. False when an error was added. Reading goes on after
+// an error; the nodes of values that were not taken are marked (lg_yaml_known).
 bool lg_bind(lg_binder *binder, lg_yaml_node *map, const lg_field_table *table, void *object);
 // As lg_bind for the fields whose tags are 0 or contain one of `tags`; `what` names the variant in
 // the error for a key that belongs to others ("one_based_labels").
@@ -84,6 +88,8 @@ bool lg_bind_choice(lg_binder *binder, lg_yaml_node *node, const char *what,
 bool lg_bind_is_map(lg_binder *binder, lg_yaml_node *node, const char *what);
 bool lg_bind_is_list(lg_binder *binder, lg_yaml_node *node, const char *what);
 
+// The name that `word` may be meant for, or NULL.
+const char *lg_bind_nearest(const char *word, const char *const *names, size_t n);
 // "; did you mean 'x'?" or "": the end of a message, in the scratch arena.
 const char *lg_bind_hint(lg_binder *binder, const char *word, const char *const *names, size_t n);
 

@@ -85,6 +85,16 @@ static void fail_at(yaml_loader *loader, yaml_mark_t mark, const char *format, .
     loader->failed = true;
 }
 
+// Whether a tab stands between the line's begin and the first word, at or before `column`.
+static bool indented_by_tab(const lg_yaml_doc *doc, int line, size_t column) {
+    char *text = copy_line(doc, line, 0);
+    size_t blank = text ? strspn(text, " \t") : 0;
+    char *tab = text ? memchr(text, '\t', blank) : NULL;
+    bool found = tab && column <= blank;
+    free(text);
+    return found;
+}
+
 static bool next_event(yaml_loader *loader, yaml_event_t *event) {
     if (yaml_parser_parse(&loader->parser, event)) {
         return true;
@@ -102,6 +112,17 @@ static bool next_event(yaml_loader *loader, yaml_event_t *event) {
         }
     }
     const char *context = loader->parser.context;
+    if (indented_by_tab(loader->doc, (int)mark.line + 1, mark.column)) {
+        fail_at(loader, mark, "not valid YAML: a tab; tabs cannot indent YAML, use spaces");
+        return false;
+    }
+    bool is_list = context && strstr(context, "flow sequence");
+    if (is_list || (context && strstr(context, "flow mapping"))) {
+        fail_at(loader, loader->parser.context_mark,
+                "not valid YAML: this '%c' is not closed, or a ',' is missing up to line %zu",
+                is_list ? '[' : '{', mark.line + 1);
+        return false;
+    }
     fail_at(loader, mark, "not valid YAML: %s%s%s", context ? context : "", context ? ", " : "",
             problem);
     return false;
@@ -289,6 +310,10 @@ bool lg_yaml_parse(const char *name, const char *text, size_t n, lg_arena *arena
                              "the file has %zu bytes, more than the limit of %d; large arrays "
                              "belong in a .npy file",
                              n, LG_YAML_MAX_BYTES);
+    }
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { // a byte order mark
+        text += 3;
+        n -= 3;
     }
     char *copy = lg_arena_alloc(arena, n + 1);
     if (n) {

@@ -43,6 +43,10 @@ struct lg_yaml_node {
     // For who binds this node: what it was converted to, so that a list shared by many matrix
     // points is converted and stored once.
     const void *memo;
+    // Set by who binds this node: the value (or a part of it) was refused, so that what it means is
+    // not known; and for the value of an unknown key, the known key it may stand for (or NULL).
+    bool refused;
+    const char *meant;
 };
 
 typedef struct lg_yaml_doc {
@@ -53,8 +57,9 @@ typedef struct lg_yaml_doc {
     lg_yaml_node *root;
 } lg_yaml_doc;
 
-// Parses `n` bytes. Everything is copied into `arena`. False when an error was added; after a
-// syntax error nothing can be said about the rest of the file, but duplicate keys are all reported.
+// Parses `n` bytes (a byte order mark in front is skipped). Everything is copied into `arena`.
+// False when an error was added; after a syntax error nothing can be said about the rest of the
+// file, but duplicate keys are all reported.
 bool lg_yaml_parse(const char *name, const char *text, size_t n, lg_arena *arena, lg_yaml_doc *doc,
                    lg_diags *diags);
 bool lg_yaml_read(const char *path, lg_arena *arena, lg_yaml_doc *doc, lg_diags *diags);
@@ -65,6 +70,16 @@ lg_yaml_node *lg_yaml_get(const lg_yaml_node *map, const char *key);
 lg_yaml_node *lg_yaml_at(lg_yaml_node *root, const char *path);
 // As lg_yaml_at, but returns the last node that exists: where to point when a key is missing.
 lg_yaml_node *lg_yaml_towards(lg_yaml_node *root, const char *path);
+
+// Whether what the file says at the path can be relied on: the value there was taken, or there is
+// none and no refused value or misspelt key stands where it would be.
+bool lg_yaml_known(lg_yaml_node *root, const char *path);
+
+// Orders two nodes by kind and contents; 0: they say the same.
+int lg_yaml_compare(const lg_yaml_node *a, const lg_yaml_node *b);
+
+// Sorts the diagnostics from `first` on by line and column; those of one place keep their order.
+void lg_yaml_sort(lg_diags *diags, size_t first);
 
 // The node on one line, as flow YAML without blanks: "[32,32]", "{dtype:float32}".
 void lg_yaml_flow(const lg_yaml_node *node, lg_str *out);

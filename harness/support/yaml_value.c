@@ -8,12 +8,17 @@
 
 static const char *const kind_names[] = {"a single value", "a list", "a mapping"};
 
-const char *lg_bind_hint(lg_binder *binder, const char *word, const char *const *names, size_t n) {
+const char *lg_bind_nearest(const char *word, const char *const *names, size_t n) {
     size_t length = strlen(word);
     const char *near = length < 100 ? lg_nearest(word, names, n) : NULL;
     for (size_t i = 0; !near && length >= 4 && i < n; i++) {
         near = strncmp(word, names[i], length) == 0 ? names[i] : NULL; // its beginning
     }
+    return near;
+}
+
+const char *lg_bind_hint(lg_binder *binder, const char *word, const char *const *names, size_t n) {
+    const char *near = lg_bind_nearest(word, names, n);
     return near ? lg_arena_printf(binder->scratch, "; did you mean '%s'?", near) : "";
 }
 
@@ -50,8 +55,9 @@ static bool want_scalar(lg_binder *binder, lg_yaml_node *node, const char *what,
     return true;
 }
 
-static bool want_number(lg_binder *binder, lg_yaml_node *node, const char *what,
-                        const char *wanted) {
+// A number, or true or false: what quotes would make a text of.
+static bool want_plain(lg_binder *binder, lg_yaml_node *node, const char *what,
+                       const char *wanted) {
     if (!want_scalar(binder, node, what, wanted)) {
         return false;
     }
@@ -76,7 +82,7 @@ static const char *integer_excuse(const char *text) {
 bool lg_bind_i64(lg_binder *binder, lg_yaml_node *node, const char *what, int64_t min, int64_t max,
                  int64_t *value) {
     int64_t read;
-    if (!want_number(binder, node, what, "an integer")) {
+    if (!want_plain(binder, node, what, "an integer")) {
         return false;
     }
     if (!lg_parse_i64(node->text, &read)) {
@@ -98,7 +104,7 @@ bool lg_bind_i64(lg_binder *binder, lg_yaml_node *node, const char *what, int64_
 }
 
 bool lg_bind_u64(lg_binder *binder, lg_yaml_node *node, const char *what, uint64_t *value) {
-    if (!want_number(binder, node, what, "an integer from 0")) {
+    if (!want_plain(binder, node, what, "an integer from 0")) {
         return false;
     }
     if (!lg_parse_u64(node->text, value) && *node->text == '-') {
@@ -114,7 +120,7 @@ bool lg_bind_u64(lg_binder *binder, lg_yaml_node *node, const char *what, uint64
 }
 
 bool lg_bind_real(lg_binder *binder, lg_yaml_node *node, const char *what, double *value) {
-    if (!want_number(binder, node, what, "a number")) {
+    if (!want_plain(binder, node, what, "a number")) {
         return false;
     }
     if (!lg_parse_f64(node->text, value)) {
@@ -125,7 +131,7 @@ bool lg_bind_real(lg_binder *binder, lg_yaml_node *node, const char *what, doubl
 }
 
 bool lg_bind_bool(lg_binder *binder, lg_yaml_node *node, const char *what, bool *value) {
-    if (!want_scalar(binder, node, what, "true or false")) {
+    if (!want_plain(binder, node, what, "true or false")) {
         return false;
     }
     bool is_true = strcmp(node->text, "true") == 0;

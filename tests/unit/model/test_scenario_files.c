@@ -168,7 +168,7 @@ static void test_rare_keys_round_trip(void) {
         "expect: {cause: negative_labels, verdict: detected, rows: [1], attribution: exact}\n"
         "run: {kernels: ['a*', \"b?\"], modes: [async]}\n",
         "title: x\nloss: {kind: nll_loss}\n"
-        "expect: {causes: [race, label_equals_width], advice: \"set: 'x'\", evidence: '255',\n"
+        "expect: {causes: [race, missing_check], advice: \"set: 'x'\", evidence: '255',\n"
         "  surfaced_at: cuStream*, failed_launch: none, loss: [1.5, .nan, -.inf], loss_tolerance: "
         "0.25}\n",
         "title: x\nloss: {kind: cross_entropy}\nbatch: {extent: [2], logits: {stride: [20, 1, "

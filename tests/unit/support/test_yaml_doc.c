@@ -36,7 +36,10 @@ typedef struct bad_row {
 
 static const bad_row bad[] = {
     {"nothing", "", 0, 0, "empty"},
-    {"unclosed", "a: [1", 2, 1, "not valid YAML"},
+    {"unclosed list", "b: 1\na: [1\nc: 2", 2, 4, "this '[' is not closed"},
+    {"unclosed mapping", "a: {b: 1", 1, 4, "this '{' is not closed"},
+    {"tab", "a:\n\tb: 1", 2, 1, "tabs cannot indent YAML"},
+    {"tab behind blanks", "a:\n  b: 1\n  \tc: 2", 3, 3, "tabs cannot indent YAML"},
     {"anchor", "a: &x 1", 1, 4, "anchors"},
     {"alias", "a: *x", 1, 4, "anchors"},
     {"tag", "a: !!int 1", 1, 4, "tags"},
