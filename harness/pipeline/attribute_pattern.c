@@ -2,6 +2,7 @@
 // How likely each kind of broken kernel is by the pattern of what is wrong, where its numbers could
 // not be recomputed: how far off, in the loss or only in the gradient, with which options in use.
 #include "pipeline/attribute_kernel_parts.h"
+#include "pipeline/invariants.h"
 #include "pipeline/priors.h"
 #include "pipeline/tolerance.h"
 
@@ -69,7 +70,13 @@ static bool loss_is_right(const lg_suspicion *s) {
     return true;
 }
 
-// Of the gradient, relative to the largest element of its row.
+// Elements that no rounding makes: those of an ignored row, and of nll_loss beside the label.
+static bool is_exactly_zero(const lg_suspicion *s, int64_t row, double want) {
+    return want == 0 && !lg_batch_is_binary(s->batch) &&
+           (s->batch->loss.kind == LG_NLL_LOSS || !lg_row_is_live(s, row));
+}
+
+// Of the gradient, relative to the largest element of its row; 1 where any number but 0 is wrong.
 static double gradient_deviation(const lg_suspicion *s) {
     if (!lg_output_exists(s->gradient) || s->gradient->n != lg_tensor_numel(&s->batch->input)) {
         return 0;
@@ -86,6 +93,7 @@ static double gradient_deviation(const lg_suspicion *s) {
             bool same = got == want || (isnan(got) && isnan(want));
             double here = same ? 0 : fabs(got - want);
             worst = isnan(here) ? INFINITY : fmax(worst, here);
+            off = !same && is_exactly_zero(s, row, want) ? fmax(off, 1) : off;
             scale = isfinite(want) ? fmax(scale, fabs(want)) : scale;
         }
         largest = fmax(largest, scale);
@@ -175,18 +183,22 @@ int lg_guess_by_pattern(const lg_suspicion *s, const lg_pattern *p, lg_guess *ou
     double off = fmax(p->loss_off, p->gradient_off);
     size at = size_of(s, off);
     const char *text = pattern_text(s, p);
+    const char *broken = p->gradient_alone && s->reference->n_invalid == 0
+                             ? lg_invariants_check(s->batch, s->reference, s->seen, s->arena)
+                             : NULL;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (has_room(s, p, sizes[i].cause)) {
             // What moves a loss seldom spares it and hits the gradient alone.
-            bool elsewhere = p->gradient_alone && sizes[i].cause != LG_CAUSE_GRADIENT_CONTRACT &&
-                             sizes[i].cause != LG_CAUSE_PRECISION;
+            bool of_gradient = sizes[i].cause == LG_CAUSE_GRADIENT_CONTRACT;
+            bool elsewhere =
+                p->gradient_alone && !of_gradient && sizes[i].cause != LG_CAUSE_PRECISION;
             bool beyond = sizes[i].cause == LG_CAUSE_PRECISION && !(off <= rounding_room(s));
             double weight = lg_prior_of_kernel_cause(sizes[i].cause) * sizes[i].p[at];
             weight *= beyond ? PRIOR_BEYOND_ROUNDING : 1;
             best = fmax(best, weight);
             out[n++] = (lg_guess){.cause = sizes[i].cause,
                                   .weight = elsewhere ? weight * LG_PRIOR_LOSS_SPARED : weight,
-                                  .why = text};
+                                  .why = of_gradient && broken ? broken : text};
         }
     }
     *unlikely = best < LEAST_WEIGHT;
