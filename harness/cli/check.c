@@ -5,17 +5,22 @@
 #include "pipeline/devrun.h"
 #include "support/plain.h"
 #include "support/str.h"
+#include "support/yaml_doc.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+typedef enum file_kind { EMPTY, MANIFEST, SCENARIO } file_kind;
+
 // A manifest has a top-level key `family` or `kernels`, which no scenario has.
-static bool is_manifest(const char *path) {
+static file_kind kind_of(const char *path) {
     size_t n;
     char *text = lg_read_file(path, &n);
     bool found = false;
-    for (const char *line = text; line && !found; line = strchr(line, '\n')) {
+    bool empty = text && text[strspn(text, " \t\r\n")] == '\0';
+    bool marked = text && strncmp(text, "\xef\xbb\xbf", 3) == 0; // a byte order mark
+    for (const char *line = marked ? text + 3 : text; line && !found; line = strchr(line, '\n')) {
         line += *line == '\n';
         found = strncmp(line, "family:", 7) == 0 || strncmp(line, "kernels:", 8) == 0;
         if (!*line) {
@@ -23,25 +28,84 @@ static bool is_manifest(const char *path) {
         }
     }
     free(text);
-    return found;
+    return found ? MANIFEST : empty ? EMPTY : SCENARIO;
 }
+
+// A pattern of run.kernels, to be compared with the kernels once all files are read.
+typedef struct pattern {
+    struct pattern *before;
+    const char *file;
+    int64_t index;
+    const char *text;
+} pattern;
 
 typedef struct checked {
     int64_t n_scenarios, n_points, n_manifests;
     lg_kernel_set kernels;
+    lg_arena arena;
+    pattern *patterns; // the last one noted
 } checked;
 
+// The patterns of a file's first point; a matrix that varies them is looked at in its first.
+static void note_patterns(checked *done, const char *file, const lg_scenario_set *set) {
+    for (int64_t i = 0; set->n > 0 && i < set->items[0].kernels.n; i++) {
+        pattern *noted = lg_arena_alloc(&done->arena, sizeof *noted);
+        *noted = (pattern){done->patterns, file, i,
+                           lg_arena_strdup(&done->arena, set->items[0].kernels.items[i])};
+        done->patterns = noted;
+    }
+}
+
+// A pattern that no manifest of the same call knows: perhaps it is misspelt.
+static void check_patterns(checked *done, lg_diags *diags) {
+    for (pattern *noted = done->patterns; noted && done->kernels.n; noted = noted->before) {
+        bool matches = false;
+        for (int64_t i = 0; i < done->kernels.n && !matches; i++) {
+            matches = lg_glob_match(noted->text, done->kernels.items[i].name);
+        }
+        lg_yaml_doc doc;
+        if (!matches && lg_yaml_read(noted->file, &done->arena, &doc, diags)) {
+            const char *path = lg_arena_printf(&done->arena, "run.kernels.%" PRId64, noted->index);
+            lg_loc loc = lg_yaml_loc(&doc, lg_yaml_towards(doc.root, path));
+            lg_diags_add(diags, LG_WARNING, loc, NULL,
+                         "run.kernels '%.60s' matches none of the %" PRId64
+                         " kernel%s of the manifests given",
+                         noted->text, done->kernels.n, lg_s(done->kernels.n));
+        }
+    }
+}
+
+// All of one file together, in the order of its lines: what was read and what was compiled.
+static void sort_by_file(lg_diags *diags, const lg_str_list *files) {
+    size_t sorted = 0;
+    for (int64_t f = 0; f < files->n; f++) {
+        size_t first = sorted;
+        for (size_t i = sorted; i < diags->n; i++) {
+            lg_diag diag = diags->items[i];
+            if (diag.file && strcmp(diag.file, files->items[f]) == 0) {
+                memmove(&diags->items[sorted + 1], &diags->items[sorted],
+                        (i - sorted) * sizeof diag);
+                diags->items[sorted++] = diag;
+            }
+        }
+        lg_diags part = {.items = diags->items, .n = sorted};
+        lg_yaml_sort(&part, first);
+    }
+}
+
 static void check_file(const lg_cli *cli, const char *file, checked *done, lg_diags *diags) {
-    if (is_manifest(file)) {
+    file_kind kind = kind_of(file);
+    if (kind == MANIFEST) {
         done->n_manifests++;
-        lg_kernels_read(file, &done->kernels, diags);
+        lg_kernels_read_for_check(file, &done->kernels, diags);
         return;
     }
     lg_read_options options = {.root = cli->root, .allow_paths = cli->allow_paths};
     lg_scenario_set set = {0};
-    done->n_scenarios++;
+    done->n_scenarios += kind == SCENARIO; // an empty file is neither, and an error
     lg_scenario_read(file, &options, &set, diags);
     done->n_points += set.n;
+    note_patterns(done, file, &set);
     lg_scenario_set_free(&set);
 }
 
@@ -89,9 +153,11 @@ int lg_verb_check(const lg_cli *cli) {
     for (int64_t i = 0; i < files.n; i++) {
         check_file(cli, files.items[i], &done, &diags);
     }
+    check_patterns(&done, &diags);
     if (cli->compile) {
         compile_kernels(cli, &done.kernels, &diags);
     }
+    sort_by_file(&diags, &files);
     printf("%" PRId64 " scenario%s (%" PRId64 " point%s), %" PRId64 " manifest%s (%" PRId64
            " kernel%s): %zu error%s\n",
            done.n_scenarios, lg_s(done.n_scenarios), done.n_points, lg_s(done.n_points),
@@ -105,6 +171,7 @@ int lg_verb_check(const lg_cli *cli) {
         status = LG_EXIT_NOTHING_PROVEN;
     }
     lg_kernel_set_free(&done.kernels);
+    lg_arena_free(&done.arena);
     lg_file_list_free(&files);
     lg_diags_free(&diags);
     return status;

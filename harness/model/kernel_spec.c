@@ -48,12 +48,12 @@ LG_CUSTOM(lg_read_kernels) {
         table.name = lg_arena_printf(binder->scratch, "kernels.%d", i);
         draft->node = node;
         draft->kernel.loc = lg_yaml_loc(binder->doc, node);
-        bool bound =
-            lg_bind_is_map(binder, node, table.name) && lg_bind(binder, node, &table, draft);
-        if (!bound) {
+        if (!lg_bind_is_map(binder, node, table.name)) {
             draft->node = NULL; // not looked at further
+            ok = false;
+            continue;
         }
-        ok &= bound;
+        ok &= lg_bind(binder, node, &table, draft);
     }
     return ok;
 }
@@ -76,10 +76,15 @@ static bool append(lg_binder *binder, const lg_kernel_draft *draft, lg_policy po
                    lg_kernel_set *set) {
     lg_kernel kernel = draft->kernel;
     kernel.policy = policy;
-    kernel.name = replace_policy(&set->arena, kernel.name, policy);
+    if (strstr(kernel.name, "{policy}")) {
+        kernel.name = replace_policy(&set->arena, kernel.name, policy);
+    }
     for (int64_t i = 0; i < set->n; i++) {
+        // Two names of one manifest without {policy} are compared by check_doubles.
+        bool told = kernel.manifest == set->items[i].manifest && kernel.name == draft->kernel.name;
         if (strcmp(set->items[i].name, kernel.name) == 0) {
-            return lg_yaml_error(binder->doc, lg_yaml_get(draft->node, "name"), binder->diags,
+            return !told &&
+                   lg_yaml_error(binder->doc, lg_yaml_get(draft->node, "name"), binder->diags,
                                  "a second kernel '%s'; the first is at %s:%d", kernel.name,
                                  set->items[i].loc.file, set->items[i].loc.line);
         }
@@ -114,16 +119,39 @@ static bool resolve(lg_binder *binder, const char *key, const char **path) {
                                 binder->doc->name, *path);
     }
     if (access(*path, R_OK) != 0) {
-        return lg_yaml_error(binder->doc, lg_yaml_get(binder->doc->root, key), binder->diags,
-                             "%s: '%.200s' cannot be read: %s", key, *path, strerror(errno));
+        lg_yaml_node *node = lg_yaml_get(binder->doc->root, key);
+        node->refused = true;
+        return lg_yaml_error(binder->doc, node, binder->diags, "%s: '%.200s' cannot be read: %s",
+                             key, *path, strerror(errno));
     }
     return true;
+}
+
+// One name for two kernels of this manifest, whatever else is wrong with them.
+static bool check_doubles(lg_binder *binder, const lg_manifest *manifest) {
+    bool ok = true;
+    for (int i = 1; i < manifest->n_kernels; i++) {
+        const lg_kernel_draft *draft = &manifest->kernels[i];
+        const char *name = draft->kernel.name;
+        for (int k = 0; draft->node && name && !strstr(name, "{policy}") && k < i; k++) {
+            const lg_kernel *other = &manifest->kernels[k].kernel;
+            if (other->name && strcmp(other->name, name) == 0) {
+                ok = lg_yaml_error(binder->doc, lg_yaml_get(draft->node, "name"), binder->diags,
+                                   "a second kernel '%s'; the first is at %s:%d", name,
+                                   other->loc.file, other->loc.line);
+                break;
+            }
+        }
+    }
+    return ok;
 }
 
 static bool check_manifest(lg_binder *binder, lg_manifest *manifest) {
     bool ok = resolve(binder, "source", &manifest->source);
     ok &= resolve(binder, "ptx", &manifest->ptx);
-    if (!manifest->source == !manifest->ptx) {
+    bool known =
+        lg_yaml_known(binder->doc->root, "source") && lg_yaml_known(binder->doc->root, "ptx");
+    if (known && !manifest->source == !manifest->ptx) {
         lg_yaml_node *second = lg_yaml_get(binder->doc->root, "ptx");
         ok = lg_yaml_error(binder->doc, second ? second : binder->doc->root, binder->diags,
                            second ? "both source and ptx are given; want one of them"
@@ -136,19 +164,53 @@ static bool check_manifest(lg_binder *binder, lg_manifest *manifest) {
     for (int i = 0; i < manifest->n_kernels; i++) {
         lg_kernel_draft *draft = &manifest->kernels[i];
         const char *what = lg_arena_printf(binder->scratch, "kernels.%d", i);
-        if (draft->node && manifest->family) {
+        if (draft->node) {
             ok &= lg_kernel_draft_check(binder, manifest->family, draft, what);
         }
     }
-    return ok;
+    return check_doubles(binder, manifest) && ok;
 }
 
-static bool add_kernels(lg_binder *binder, lg_manifest *manifest, lg_kernel_set *set) {
+// Whether enough is known of a kernel to compile it and look for its entries; what is not known of
+// its stages is left out.
+static bool cut_to_checkable(lg_binder *binder, const lg_manifest *manifest,
+                             lg_kernel_draft *draft) {
+    static const char *const keys[] = {"name",   "policy",  "policies",
+                                       "dtypes", "targets", "scratch"};
+    lg_yaml_node *root = binder->doc->root;
+    lg_yaml_node *node = (lg_yaml_node *)draft->node;
+    bool known = node && draft->kernel.name && draft->kernel.input_dtypes && manifest->family &&
+                 !draft->policy == (draft->policies != 0) && lg_yaml_known(root, "source") &&
+                 lg_yaml_known(root, "ptx") && lg_yaml_known(root, "nvcc_flags");
+    for (size_t i = 0; known && i < sizeof keys / sizeof *keys; i++) {
+        known = lg_yaml_known(node, keys[i]);
+    }
+    lg_kernel *kernel = &draft->kernel;
+    int n = 0;
+    for (int i = 0; known && i < kernel->n_stages; i++) {
+        lg_stage stage = kernel->stages[i];
+        const char *args = lg_arena_printf(binder->scratch, "stages.%d.args", i);
+        stage.n_args = lg_yaml_known(node, args) && stage.args ? stage.n_args : -1;
+        for (int k = 0; k < stage.n_args; k++) {
+            stage.args[k] = lg_kernel_has_arg(kernel, stage.args[k]) ? stage.args[k] : NULL;
+        }
+        if (stage.entry) {
+            kernel->stages[n++] = stage;
+        }
+    }
+    kernel->n_stages = n;
+    return known && n > 0;
+}
+
+static bool add_kernels(lg_binder *binder, lg_manifest *manifest, bool whole, lg_kernel_set *set) {
     bool ok = true;
     bool binary = manifest->family == LG_BCE || manifest->family == LG_BCE_WITH_LOGITS;
     for (int i = 0; i < manifest->n_kernels; i++) {
         lg_kernel_draft *draft = &manifest->kernels[i];
         lg_kernel *kernel = &draft->kernel;
+        if (!whole && !cut_to_checkable(binder, manifest, draft)) {
+            continue;
+        }
         set_defaults(draft, binary || kernel->probability_targets);
         kernel->manifest = binder->doc->name;
         kernel->family = manifest->family;
@@ -166,35 +228,56 @@ static bool add_kernels(lg_binder *binder, lg_manifest *manifest, lg_kernel_set 
     return ok;
 }
 
-bool lg_kernels_read_text(const char *name, const char *text, size_t n, lg_kernel_set *set,
-                          lg_diags *diags) {
+static bool read_text(const char *name, const char *text, size_t n, bool for_check,
+                      lg_kernel_set *set, lg_diags *diags) {
     lg_yaml_doc doc;
+    size_t first = diags->n;
     lg_arena scratch = {0};
-    lg_binder binder = {.doc = &doc, .arena = &set->arena, .scratch = &scratch, .diags = diags};
+    lg_binder binder = {.doc = &doc,
+                        .arena = &set->arena,
+                        .scratch = &scratch,
+                        .diags = diags,
+                        .root = "a manifest"};
     lg_manifest manifest = {0};
     int64_t n_before = set->n;
     bool ok = lg_yaml_parse(name, text, n, &set->arena, &doc, diags);
     if (doc.root && lg_bind_is_map(&binder, doc.root, "a manifest")) {
         ok &= lg_bind(&binder, doc.root, &lg_manifest_table, &manifest);
         ok &= check_manifest(&binder, &manifest);
-        ok = ok && add_kernels(&binder, &manifest, set);
+        if (ok || for_check) {
+            ok &= add_kernels(&binder, &manifest, ok, set);
+        }
     } else {
         ok = false;
     }
-    if (!ok) {
+    if (!ok && !for_check) {
         set->n = n_before;
     }
+    lg_yaml_sort(diags, first);
     lg_arena_free(&scratch);
     return ok;
 }
 
-bool lg_kernels_read(const char *path, lg_kernel_set *set, lg_diags *diags) {
+bool lg_kernels_read_text(const char *name, const char *text, size_t n, lg_kernel_set *set,
+                          lg_diags *diags) {
+    return read_text(name, text, n, false, set, diags);
+}
+
+static bool read_file(const char *path, bool for_check, lg_kernel_set *set, lg_diags *diags) {
     size_t n;
     char *text = lg_read_file(path, &n);
     if (!text) {
         return lg_error(diags, (lg_loc){.file = path}, "cannot be read: %s", strerror(errno));
     }
-    bool ok = lg_kernels_read_text(path, text, n, set, diags);
+    bool ok = read_text(path, text, n, for_check, set, diags);
     free(text);
     return ok;
+}
+
+bool lg_kernels_read(const char *path, lg_kernel_set *set, lg_diags *diags) {
+    return read_file(path, false, set, diags);
+}
+
+bool lg_kernels_read_for_check(const char *path, lg_kernel_set *set, lg_diags *diags) {
+    return read_file(path, true, set, diags);
 }

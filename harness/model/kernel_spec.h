@@ -56,6 +56,7 @@ typedef struct lg_stage {
                       // record of `row`; NULL: not told. Also knows `threads`, of the launch
     int n_args;
     const char **args; // names of the vocabulary, in parameter order
+    lg_loc args_loc;   // of the list; no line when the stage was not read from a file
 } lg_stage;
 
 typedef struct lg_scratch {
@@ -104,7 +105,11 @@ typedef struct lg_kernel_set {
 
 // Reads one manifest and appends its kernels; *all* errors. Two kernels of one name are an error.
 bool lg_kernels_read(const char *path, lg_kernel_set *set, lg_diags *diags);
-// The same for a manifest that is in memory; `name` is its path.
+// As lg_kernels_read, but after errors it keeps the kernels and stages whose entries and types are
+// known, to look for further errors in what they compile to: an unknown argument is NULL there, and
+// n_args is -1 when the list is not known. Not for running.
+bool lg_kernels_read_for_check(const char *path, lg_kernel_set *set, lg_diags *diags);
+// As lg_kernels_read for a manifest that is in memory; `name` is its path.
 bool lg_kernels_read_text(const char *name, const char *text, size_t n, lg_kernel_set *set,
                           lg_diags *diags);
 void lg_kernel_set_free(lg_kernel_set *set);

@@ -28,6 +28,10 @@ static bool error_at(const kernel_check *check, const char *path, const char *fo
     return false;
 }
 
+static bool knows(const kernel_check *check, const char *path) {
+    return lg_yaml_known((lg_yaml_node *)check->draft->node, path);
+}
+
 static bool is_scratch(const lg_kernel *kernel, const char *arg) {
     for (int i = 0; i < kernel->n_scratch; i++) {
         if (strncmp(arg, "scratch_", 8) == 0 && strcmp(arg + 8, kernel->scratch[i].name) == 0) {
@@ -43,6 +47,10 @@ static bool check_arg(const kernel_check *check, int stage, int index) {
     const lg_kernel *kernel = &check->draft->kernel;
     lg_arena *scratch = check->binder->scratch;
     const char *arg = kernel->stages[stage].args[index];
+    bool of_scratch = arg && strncmp(arg, "scratch_", 8) == 0;
+    if (!arg || (of_scratch && kernel->n_scratch == 0 && !knows(check, "scratch"))) {
+        return true; // told before, or not known
+    }
     size_t n_names;
     const char *const *names = lg_arg_names(&n_names);
     const char *known[MAX_KNOWN];
@@ -63,6 +71,24 @@ static bool check_arg(const kernel_check *check, int stage, int index) {
                     "unknown argument '%.60s'%s", arg, lg_bind_hint(check->binder, arg, known, n));
 }
 
+bool lg_kernel_has_arg(const lg_kernel *kernel, const char *arg) {
+    size_t n;
+    const char *const *names = lg_arg_names(&n);
+    bool found = arg && is_scratch(kernel, arg);
+    for (size_t i = 0; arg && !found && i < n; i++) {
+        found = strcmp(arg, names[i]) == 0;
+    }
+    return found;
+}
+
+// Also a word that is likely meant for it.
+static bool is_arg(const char *arg, const char *wanted) {
+    size_t n;
+    const char *const *names = lg_arg_names(&n);
+    const char *near = arg ? lg_bind_nearest(arg, names, n) : NULL;
+    return near && strcmp(near, wanted) == 0;
+}
+
 static bool passes(const lg_kernel *kernel, lg_direction direction, const char *wanted,
                    bool *has_stage) {
     *has_stage = false;
@@ -70,7 +96,7 @@ static bool passes(const lg_kernel *kernel, lg_direction direction, const char *
         const lg_stage *stage = &kernel->stages[i];
         *has_stage |= stage->direction == direction;
         for (int k = 0; stage->direction == direction && k < stage->n_args; k++) {
-            if (strcmp(stage->args[k], wanted) == 0) {
+            if (is_arg(stage->args[k], wanted)) {
                 return true;
             }
         }
@@ -86,11 +112,18 @@ static bool check_args(const kernel_check *check) {
             ok &= check_arg(check, i, k);
         }
     }
+    bool stages_known = true; // which pass each stage belongs to, and what it is given
+    for (int i = 0; i < kernel->n_stages; i++) {
+        lg_arena *scratch = check->binder->scratch;
+        stages_known &= knows(check, lg_arena_printf(scratch, "stages.%d.direction", i)) &&
+                        knows(check, lg_arena_printf(scratch, "stages.%d.args", i)) &&
+                        kernel->stages[i].args;
+    }
     bool has_stage;
-    if (ok && !passes(kernel, LG_FORWARD, "output", &has_stage) && has_stage) {
+    if (stages_known && !passes(kernel, LG_FORWARD, "output", &has_stage) && has_stage) {
         ok = error_at(check, "stages", "no forward stage is given 'output'");
     }
-    if (ok && !passes(kernel, LG_BACKWARD, "grad_input", &has_stage) && has_stage) {
+    if (stages_known && !passes(kernel, LG_BACKWARD, "grad_input", &has_stage) && has_stage) {
         ok = error_at(check, "stages", "no backward stage is given 'grad_input'");
     }
     return ok;
@@ -115,25 +148,30 @@ static bool check_braces(const kernel_check *check, const char *path, const char
 
 static bool check_names(const kernel_check *check) {
     const lg_kernel_draft *draft = check->draft;
-    bool ok = check_braces(check, "name", draft->kernel.name, false);
+    bool ok = !draft->kernel.name || check_braces(check, "name", draft->kernel.name, false);
     for (int i = 0; i < draft->kernel.n_stages; i++) {
         const char *path = lg_arena_printf(check->binder->scratch, "stages.%d.entry", i);
-        ok &= check_braces(check, path, draft->kernel.stages[i].entry, true);
+        const char *entry = draft->kernel.stages[i].entry;
+        ok &= !entry || check_braces(check, path, entry, true);
     }
     bool several = (draft->policies & (draft->policies - 1)) != 0;
-    if (several && !strstr(draft->kernel.name, "{policy}")) {
+    if (several && draft->kernel.name && !strstr(draft->kernel.name, "{policy}")) {
         ok = error_at(check, "name", "several policies need {policy} in the name");
     }
-    bool one = draft->policy != LG_POLICY_UNSET;
-    if (one == (draft->policies != 0)) {
-        ok = error_at(check, one ? "policies" : "", "want %s",
-                      one ? "one of policy and policies, not both" : "policy or policies");
+    lg_yaml_node *node = (lg_yaml_node *)draft->node;
+    bool one = draft->policy != LG_POLICY_UNSET || !knows(check, "policy");
+    bool both = one && lg_yaml_get(node, "policies");
+    bool neither = !one && !lg_yaml_get(node, "policies") && knows(check, "policies");
+    if (both || neither) {
+        ok = error_at(check, both ? "policies" : "", "want %s",
+                      both ? "one of policy and policies, not both" : "policy or policies");
     }
     return ok;
 }
 
 static bool check_types(const kernel_check *check) {
     const lg_kernel *kernel = &check->draft->kernel;
+    bool family = check->family != 0; // known
     bool binary = check->family == LG_BCE || check->family == LG_BCE_WITH_LOGITS;
     bool want_float = binary || kernel->probability_targets;
     bool ok = true;
@@ -147,7 +185,8 @@ static bool check_types(const kernel_check *check) {
     for (int i = LG_DTYPE_NONE + 1; i < LG_N_DTYPES; i++) {
         const char *name = lg_dtype_name((lg_dtype)i);
         bool is_float = lg_dtype_is_float((lg_dtype)i);
-        if ((kernel->target_dtypes & 1u << i) && is_float != want_float) {
+        if (family && knows(check, "probability_targets") && (kernel->target_dtypes & 1u << i) &&
+            is_float != want_float) {
             ok = error_at(check, "targets", "targets cannot be %s: %s", name,
                           want_float ? "probabilities are floating" : "class indices are integers");
         }
@@ -155,10 +194,11 @@ static bool check_types(const kernel_check *check) {
     if (kernel->probability_targets && check->family == LG_NLL_LOSS) {
         ok = error_at(check, "probability_targets", "nll_loss takes class indices");
     }
-    if (kernel->zero_log_zero && (!kernel->probability_targets || binary)) {
+    if (family && knows(check, "probability_targets") && kernel->zero_log_zero &&
+        (!kernel->probability_targets || binary)) {
         ok = error_at(check, "zero_log_zero", "only kernels of class probabilities have this rule");
     }
-    if (kernel->label_smoothing && check->family != LG_CROSS_ENTROPY) {
+    if (family && kernel->label_smoothing && check->family != LG_CROSS_ENTROPY) {
         ok = error_at(check, "label_smoothing", "%s has no label smoothing",
                       lg_loss_kind_name(check->family));
     }
@@ -170,5 +210,6 @@ bool lg_kernel_draft_check(lg_binder *binder, lg_loss_kind family, lg_kernel_dra
     const kernel_check check = {binder, draft, family, what};
     bool names = check_names(&check);
     bool args = check_args(&check);
-    return check_types(&check) && names && args;
+    bool sizes = lg_kernel_draft_try_sizes(binder, draft, what);
+    return check_types(&check) && names && args && sizes;
 }

@@ -46,5 +46,9 @@ LG_CUSTOM(lg_read_args);
 // What only the whole kernel shows: args against scratch, dtypes against the family.
 bool lg_kernel_draft_check(lg_binder *binder, lg_loss_kind family, lg_kernel_draft *draft,
                            const char *what);
+// The sizes on a few typical batches (kernel_spec_sizes.c).
+bool lg_kernel_draft_try_sizes(lg_binder *binder, const lg_kernel_draft *draft, const char *what);
+// Whether `arg` names a scratch buffer of the kernel or is of the vocabulary.
+bool lg_kernel_has_arg(const lg_kernel *kernel, const char *arg);
 
 #endif

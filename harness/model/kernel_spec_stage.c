@@ -125,6 +125,7 @@ LG_CUSTOM(lg_read_args) {
         return lg_yaml_error(binder->doc, value, binder->diags, "%s has %lld names; at most %d",
                              what, (long long)value->n, MAX_ARGS);
     }
+    stage->args_loc = lg_yaml_loc(binder->doc, value);
     stage->args = lg_arena_array(binder->arena, (size_t)value->n, sizeof(char *));
     stage->n_args = (int)value->n;
     bool ok = true;
@@ -190,11 +191,14 @@ LG_CUSTOM(lg_read_stages) {
         table.name = lg_arena_printf(binder->scratch, "%s.%d", what, i);
         kernel->stages[i].loc = lg_yaml_loc(binder->doc, node);
         if (!lg_bind_is_map(binder, node, table.name)) {
+            node->refused = true;
             ok = false;
             continue;
         }
-        ok &= lg_bind(binder, node, &table, &kernel->stages[i]);
-        ok &= check_blocks(binder, node, table.name, &kernel->stages[i]);
+        bool bound = lg_bind(binder, node, &table, &kernel->stages[i]);
+        bound &= check_blocks(binder, node, table.name, &kernel->stages[i]);
+        node->refused = !bound;
+        ok &= bound;
     }
     return ok;
 }

@@ -72,22 +72,47 @@ static const char *kind_words(lg_arg_kind kind) {
     return "";
 }
 
+// Where the arguments stand; the stage, when it was not read from a file.
+static lg_loc args_loc(const lg_stage *stage) {
+    return stage->args_loc.line ? stage->args_loc : stage->loc;
+}
+
+static bool report_count(const lg_kernel *kernel, const lg_stage *stage, const char *entry,
+                         const size_t *bytes, int n_params, lg_diags *diags) {
+    lg_str sizes = {0};
+    for (int i = 0; i < n_params && i < LG_MAX_PARAMS; i++) {
+        lg_str_printf(&sizes, "%s%zu", i ? ", " : "", bytes[i]);
+    }
+    lg_error(diags, args_loc(stage),
+             "%s: the entry %s has %s%d parameters, the stage passes %d; its parameters have %s "
+             "bytes",
+             kernel->name, entry, n_params > LG_MAX_PARAMS ? "more than " : "",
+             n_params > LG_MAX_PARAMS ? LG_MAX_PARAMS : n_params, stage->n_args,
+             lg_str_text(&sizes));
+    lg_str_free(&sizes);
+    return false;
+}
+
 static bool check_args(const lg_kernel *kernel, const lg_stage *stage, const char *entry,
                        const size_t *bytes, int n_params, lg_diags *diags) {
+    if (stage->n_args < 0) { // not known
+        return true;
+    }
     if (n_params != stage->n_args) {
-        return lg_error(diags, stage->loc,
-                        "%s: the entry %s has %s%d parameters, the stage passes %d", kernel->name,
-                        entry, n_params > LG_MAX_PARAMS ? "more than " : "",
-                        n_params > LG_MAX_PARAMS ? LG_MAX_PARAMS : n_params, stage->n_args);
+        return report_count(kernel, stage, entry, bytes, n_params, diags);
     }
     bool ok = true;
     for (int i = 0; i < n_params; i++) {
         const char *arg = stage->args[i];
+        if (!arg) {
+            continue;
+        }
         lg_arg_id id = lg_arg_find(arg);
         lg_arg_kind kind = id < LG_N_ARGS ? lg_arg_kind_of(id) : LG_ARG_BUFFER;
         if (!size_fits(kind, bytes[i])) {
-            ok = lg_error(diags, stage->loc, "%s: parameter %d of %s has %zu bytes; '%s' is %s",
-                          kernel->name, i, entry, bytes[i], arg, kind_words(kind));
+            ok =
+                lg_error(diags, args_loc(stage), "%s: parameter %d of %s has %zu bytes; '%s' is %s",
+                         kernel->name, i, entry, bytes[i], arg, kind_words(kind));
         }
     }
     return ok;
@@ -121,7 +146,7 @@ static bool check_stage_names(const lg_kernel *kernel, const lg_stage *stage, lg
     buffers.scratch = lg_xcalloc((size_t)kernel->n_scratch + 1, sizeof *buffers.scratch);
     bool ok = true;
     for (int i = 0; i < stage->n_args; i++) {
-        if (!lg_buffers_use(&buffers, kernel, stage->args[i])) {
+        if (stage->args[i] && !lg_buffers_use(&buffers, kernel, stage->args[i])) {
             ok = lg_error(diags, stage->loc, "%s: there is no argument '%s'", kernel->name,
                           stage->args[i]);
         }

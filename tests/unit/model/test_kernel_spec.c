@@ -96,13 +96,46 @@ typedef struct bad_row {
     const char *text;
     int line; // of the first error
     size_t n_errors;
-    const char *messages[4];
+    const char *messages[16]; // the first ones, in the order of the file
 } bad_row;
 
 #define BEGIN "family: nll_loss\n" SOURCE "kernels:\n  - name: k\n    policy: none\n"
 #define KERNEL BEGIN "    dtypes: [float32]\n"
 
+#define GRID(text)                                                                                 \
+    KERNEL "    stages: [{entry: f, grid: [" text "], block: [32], args: [output]}]\n"
+
 static const bad_row bad[] = {
+    {"a division by zero on every batch",
+     GRID("rows/(samples-samples)"),
+     7,
+     1,
+     {"kernels.0.stages.0.grid.0 'rows/(samples-samples)' has a division by zero for a batch of 1 "
+      "sample"}},
+    {"a grid below zero", GRID("0-rows"), 7, 1, {"is -1 for a batch of 1 sample of 10 classes"}},
+    {"a grid without blocks for one row", GRID("rows/64"), 7, 1, {"it must be at least 1"}},
+    {"a size that overflows", GRID("rows*9223372036854775807*2"), 7, 1, {"does not fit 64 bits"}},
+    {"text for true",
+     KERNEL "    weights: \"false\"\n    stages: [" STAGE "]\n",
+     7,
+     1,
+     {"kernels.0.weights is the text 'false'; want true or false, without quotes"}},
+    {"no stage of the errors hides another",
+     "famly: nll_loss\n" SOURCE "kernels:\n"
+     "  - name: k\n    policy: asert\n    dtypes: [float33]\n    scratch: {sums: rows *}\n"
+     "    stages:\n"
+     "      - {entry: f, grid: [1/0], block: [32], args: [output, targt, scratch_smus]}\n"
+     "      - {grid: [1], block: [0], args: [input]}\n"
+     "  - name: k\n    policy: none\n    policies: [report]\n",
+     1,
+     14,
+     {"unknown key 'famly' in a manifest; did you mean 'family'?", "missing key 'family'",
+      "kernels.0.policy is 'asert'", "kernels.0.dtypes is 'float33'", "kernels.0.scratch.sums",
+      "grid '1/0' has a division by zero", "unknown argument 'targt'; did you mean 'target'?",
+      "unknown argument 'scratch_smus'; did you mean 'scratch_sums'?",
+      "missing key 'kernels.0.stages.1.entry'", "block is 0; it must lie between 1 and 1024",
+      "missing key 'kernels.1.dtypes'", "missing key 'kernels.1.stages'", "a second kernel 'k'",
+      "kernels.1: want one of policy and policies, not both"}},
     {"nothing",
      "{}",
      1,
