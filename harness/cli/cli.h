@@ -17,6 +17,7 @@ enum lg_exit {
     LG_EXIT_USAGE = 2,
     LG_EXIT_NOTHING_PROVEN = 3,
     LG_EXIT_INTERNAL = 4,
+    LG_EXIT_SIGNAL = 128, // and the number of the signal that ended a run early
 };
 
 // A bit a verb, so that an option can belong to several.

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
 
+#include "cli/interrupt.h"
 #include "cli/session_options.h"
 #include "report/report.h"
 #include "support/alloc.h"
 #include "support/shell.h"
 #include "support/str.h"
 
-#include <inttypes.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { N_OBSERVERS = 6 }; // with one of the caller
@@ -51,11 +53,33 @@ static const char *out_folder(const lg_cli *cli) {
     return cli->only_case ? NULL : "out";
 }
 
-static bool open_outputs(const lg_cli *cli, outputs *out, lg_diags *diags) {
+static bool lock_outputs(const char *folder, outputs *out, lg_diags *diags) {
+    return out->lock >= 0 || lg_lock_folder(folder, &out->lock, diags);
+}
+
+// Before anything of this run can fail: what an earlier one found must not be taken for this one's.
+static bool remove_old(const lg_cli *cli, outputs *out, lg_diags *diags) {
     *out = (outputs){.lock = -1};
     const char *folder = out_folder(cli);
-    bool ok =
-        !folder || (lg_make_folder(folder, diags) && lg_lock_folder(folder, &out->lock, diags));
+    struct stat s;
+    if (!folder || stat(folder, &s) != 0 || !S_ISDIR(s.st_mode)) {
+        return true;
+    }
+    bool ok = lock_outputs(folder, out, diags);
+    static const char *const names[] = {"cases.jsonl", "junit.xml", "junit.xml.tmp"};
+    for (size_t i = 0; ok && i < sizeof names / sizeof *names; i++) {
+        char *path = lg_xasprintf("%s/%s", folder, names[i]);
+        ok = unlink(path) == 0 || errno == ENOENT ||
+             lg_error(diags, (lg_loc){.file = path}, "of an earlier run cannot be removed: %s",
+                      strerror(errno));
+        free(path);
+    }
+    return ok;
+}
+
+static bool open_outputs(const lg_cli *cli, outputs *out, lg_diags *diags) {
+    const char *folder = out_folder(cli);
+    bool ok = !folder || (lg_make_folder(folder, diags) && lock_outputs(folder, out, diags));
     if (folder && ok) {
         char *cases = lg_xasprintf("%s/cases.jsonl", folder);
         char *junit = lg_xasprintf("%s/junit.xml", folder);
@@ -81,9 +105,6 @@ static void close_outputs(outputs *out) {
     lg_report_junit_free(&out->junit);
     lg_evidence_close(&out->evidence);
     lg_progress_close(&out->progress);
-    if (out->lock >= 0) {
-        close(out->lock);
-    }
 }
 
 // How a repro line begins: with every option that changes which case an id means.
@@ -122,11 +143,16 @@ static int run_session(const lg_cli *cli, const lg_driver *driver, const lg_scen
     options.only_case = cli->only_case;
     options.jobs = cli->jobs > 0 ? cli->jobs : n_processors > 0 ? (int)n_processors : 1;
     options.repro_prefix = prefix;
+    options.stop = lg_interrupt_watch();
     options.observers = observers;
     options.n_observers = N_OBSERVERS;
     bool ok = lg_session_run(&options, summary, diags);
+    int came = lg_interrupt_end();
     free(prefix);
     free(cache);
+    if (came && summary->interrupted) {
+        return LG_EXIT_SIGNAL + came;
+    }
     return ok ? summary->exit_code : LG_EXIT_USAGE;
 }
 
@@ -134,30 +160,44 @@ int lg_verb_run(const lg_cli *cli) {
     return lg_run_observed(cli, NULL);
 }
 
-int lg_run_observed(const lg_cli *cli, const lg_observer *more) {
-    lg_diags diags = {0};
-    lg_scenarios scenarios;
-    lg_kernel_set kernels;
-    bool ok = lg_scenarios_load(cli, &cli->words, &scenarios, &diags);
-    ok = lg_kernels_load(cli, &kernels, &diags) && ok;
-    const lg_driver *driver = open_driver(cli, &diags);
+static int run_chosen(const lg_cli *cli, const lg_driver *driver, const lg_scenarios *scenarios,
+                      const lg_kernel_set *kernels, const lg_observer *more, outputs *out,
+                      lg_diags *diags) {
+    if (!lg_cli_filters_match(cli, scenarios, kernels)) {
+        return LG_EXIT_NOTHING_PROVEN;
+    }
     int status = LG_EXIT_USAGE;
     lg_run_summary summary = {0};
-    if (ok && driver && !lg_cli_filters_match(cli, &scenarios, &kernels)) {
-        status = LG_EXIT_NOTHING_PROVEN;
-    } else if (ok && driver) {
-        outputs out;
-        if (open_outputs(cli, &out, &diags)) {
-            status = run_session(cli, driver, &scenarios, &kernels, more, &out, &summary, &diags);
-        }
-        close_outputs(&out);
-        fflush(stdout);
-        if (cli->only_case && status == LG_EXIT_NOTHING_PROVEN && summary.n_cases == 0) {
-            fprintf(stderr, "lossgate: no case has the id '%s'\n", cli->only_case);
+    if (open_outputs(cli, out, diags)) {
+        status = run_session(cli, driver, scenarios, kernels, more, out, &summary, diags);
+    }
+    close_outputs(out);
+    fflush(stdout);
+    if (cli->only_case && status == LG_EXIT_NOTHING_PROVEN && summary.n_cases == 0) {
+        fprintf(stderr, "lossgate: no case has the id '%s'\n", cli->only_case);
+    }
+    return status;
+}
+
+int lg_run_observed(const lg_cli *cli, const lg_observer *more) {
+    lg_diags diags = {0};
+    lg_scenarios scenarios = {0};
+    lg_kernel_set kernels = {0};
+    outputs out;
+    int status = LG_EXIT_USAGE;
+    if (remove_old(cli, &out, &diags)) {
+        bool ok = lg_scenarios_load(cli, &cli->words, &scenarios, &diags);
+        ok = lg_kernels_load(cli, &kernels, &diags) && ok;
+        const lg_driver *driver = open_driver(cli, &diags);
+        if (ok && driver) {
+            status = run_chosen(cli, driver, &scenarios, &kernels, more, &out, &diags);
         }
     }
+    if (out.lock >= 0) {
+        close(out.lock);
+    }
     lg_diags_print(&diags, stderr);
-    status = diags.n_errors > 0 ? LG_EXIT_USAGE : status;
+    status = diags.n_errors > 0 && status < LG_EXIT_SIGNAL ? LG_EXIT_USAGE : status;
     lg_scenarios_free(&scenarios);
     lg_kernel_set_free(&kernels);
     lg_diags_free(&diags);

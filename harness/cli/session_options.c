@@ -18,6 +18,7 @@ lg_session_options lg_cli_session(const lg_cli *cli, const lg_driver *driver,
                                 .kernels = kernels,
                                 .kernel_globs = cli->kernel_globs,
                                 .mode_globs = cli->mode_globs,
+                                .kernels_chosen = cli->kernel_paths.n > 0 && !cli->only_case,
                                 .has_seed = cli->has_seed,
                                 .seed = cli->seed};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/plan.h"
 
+#include "pipeline/fit_input.h"
 #include "support/alloc.h"
 #include "support/shell.h"
 #include "support/str.h"
@@ -46,6 +47,13 @@ static bool list_names(const lg_str_list *globs, const char *name) {
         }
     }
     return false;
+}
+
+bool lg_plan_is_chosen(const lg_session_options *options, const lg_scenario *scenario,
+                       const lg_kernel *kernel) {
+    return list_matches(&options->kernel_globs, kernel->name) &&
+           (!is_mutant(kernel->name) || asks_for_mutant(&options->kernel_globs, kernel->name) ||
+            (scenario && asks_for_mutant(&scenario->kernels, kernel->name)));
 }
 
 // So that it is never a part of "every mode": nothing of a batch runs in it.
@@ -130,39 +138,47 @@ static void add_case(builder *b, const lg_scenario *scenario, int64_t kernel, lg
     b->cases[plan->n_cases++] = item;
 }
 
-static void add_point(builder *b, const lg_scenario *scenario) {
+// The kernels that a point is for, and that are given its input in that type, with their modes.
+static void add_kernels(builder *b, const lg_scenario *scenario, lg_dtype dtype) {
     const lg_session_options *options = b->options;
-    lg_plan *plan = b->plan;
-    int64_t first = plan->n_cases;
+    const lg_scenario *fitted = NULL;
     for (int64_t k = 0; k < options->kernels->n; k++) {
         const lg_kernel *kernel = &options->kernels->items[k];
         if (kernel->family != scenario->loss.kind ||
             !list_matches(&scenario->kernels, kernel->name) ||
-            !list_matches(&options->kernel_globs, kernel->name)) {
+            !lg_plan_is_chosen(options, scenario, kernel) ||
+            lg_fit_input_dtype(scenario, kernel) != dtype) {
             continue;
         }
-        if (is_mutant(kernel->name) && !asks_for_mutant(&scenario->kernels, kernel->name) &&
-            !asks_for_mutant(&options->kernel_globs, kernel->name)) {
-            continue;
-        }
+        fitted = fitted ? fitted : lg_fit_input(scenario, dtype, &b->plan->arena);
         for (int m = LG_MODE_UNSET + 1; m < LG_N_MODES; m++) {
             const char *mode_name = lg_mode_name((lg_mode)m);
             if (is_asked_for(options, scenario, (lg_mode)m) &&
                 list_matches(&scenario->modes, mode_name) &&
                 list_matches(&options->mode_globs, mode_name)) {
-                add_case(b, scenario, k, (lg_mode)m);
+                add_case(b, fitted, k, (lg_mode)m);
             }
         }
     }
-    if (plan->n_cases == first) {
-        return;
+}
+
+// One plan point a type of the input: the cases of a point share its batch.
+static void add_point(builder *b, const lg_scenario *scenario) {
+    lg_plan *plan = b->plan;
+    for (int d = LG_DTYPE_NONE; d < LG_N_DTYPES; d++) {
+        int64_t first = plan->n_cases;
+        add_kernels(b, scenario, (lg_dtype)d);
+        if (plan->n_cases == first) {
+            continue;
+        }
+        if (plan->n_points == b->points_capacity) {
+            b->points_capacity = b->points_capacity * 2 + 64;
+            b->points = lg_xrealloc(b->points, (size_t)b->points_capacity * sizeof(*b->points));
+        }
+        b->points[plan->n_points++] = (lg_plan_point){.scenario = b->cases[first].what.scenario,
+                                                      .first_case = first,
+                                                      .n_cases = plan->n_cases - first};
     }
-    if (plan->n_points == b->points_capacity) {
-        b->points_capacity = b->points_capacity * 2 + 64;
-        b->points = lg_xrealloc(b->points, (size_t)b->points_capacity * sizeof(*b->points));
-    }
-    b->points[plan->n_points++] = (lg_plan_point){
-        .scenario = scenario, .first_case = first, .n_cases = plan->n_cases - first};
 }
 
 // --seed overrides the file's seed: a copy of the point with that one field changed.

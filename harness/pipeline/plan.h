@@ -45,6 +45,10 @@ typedef struct lg_plan {
 } lg_plan;
 
 void lg_plan_build(const lg_session_options *options, lg_plan *plan);
+// Whether the command line lets a kernel through: all but mutants, which a pattern of it or of the
+// scenario (NULL: none) has to name.
+bool lg_plan_is_chosen(const lg_session_options *options, const lg_scenario *scenario,
+                       const lg_kernel *kernel);
 void lg_plan_free(lg_plan *plan);
 
 // The id: 16 hex digits over scenario name, point, effective seed, kernel, mode and device.

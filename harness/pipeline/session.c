@@ -6,6 +6,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/prove.h"
 #include "pipeline/session_case.h"
+#include "pipeline/session_tally.h"
 #include "support/alloc.h"
 
 #include <pthread.h>
@@ -39,6 +40,7 @@ typedef struct slot {
 typedef struct session {
     const lg_session_options *options;
     lg_plan plan;
+    lg_tally tally;
     lg_run_summary *summary;
     pthread_mutex_t lock; // everything below
     pthread_cond_t changed;
@@ -59,6 +61,10 @@ typedef struct worker {
     lg_diags diags; // merged into the session's when the worker ends
 } worker;
 
+static bool stopped(const session *s) {
+    return s->failed || (s->options->stop && *s->options->stop != 0);
+}
+
 static void tell_columns(session *s) {
     while (s->told_columns < s->plan.n_columns && s->columns[s->told_columns].done) {
         const column *c = &s->columns[s->told_columns];
@@ -74,27 +80,6 @@ static void tell_columns(session *s) {
             }
         }
         s->told_columns++;
-    }
-}
-
-// That a batch is not run may be what a scenario is about.
-static bool is_meant_skip(const lg_case_result *result) {
-    const lg_expect *expect = &result->what->scenario->expect;
-    return result->as_expected && expect->has_verdict && expect->verdict == LG_SKIPPED;
-}
-
-static void count(lg_run_summary *summary, const lg_case_result *result) {
-    summary->n_cases++;
-    summary->by_verdict[result->verdict]++;
-    if (result->verdict == LG_UNTESTED && !result->as_expected) {
-        summary->n_untested++;
-    } else if (result->verdict == LG_SKIPPED && !is_meant_skip(result)) {
-        summary->n_skipped++;
-        summary->n_not_expected += !result->as_expected;
-    } else if (result->as_expected) {
-        summary->n_as_expected++;
-    } else {
-        summary->n_not_expected++;
     }
 }
 
@@ -115,6 +100,9 @@ static void tell_case(session *s, int64_t index) {
     bool last = index == planned->first_case + planned->n_cases - 1;
     // A point that no kernel takes must not vanish, unless a filter chose the kernels or modes.
     bool filtered = s->options->kernel_globs.n > 0 || s->options->mode_globs.n > 0;
+    if (done->run.absent) {
+        lg_tally_absent(&s->tally, &done->run);
+    }
     if (done->run.absent && last && p->n_told == 0) {
         if (!filtered || s->options->only_case) {
             lg_case_run_skip(&done->run);
@@ -124,7 +112,7 @@ static void tell_case(session *s, int64_t index) {
     }
     if (!done->run.absent) {
         p->n_told++;
-        count(s->summary, &done->run.result);
+        lg_tally_case(&s->tally, &done->run);
         for (int i = 0; i < s->options->n_observers; i++) {
             const lg_observer *o = &s->options->observers[i];
             if (o->case_done) {
@@ -146,7 +134,7 @@ static void tell_cases(session *s) {
 static void prove_columns(worker *w) {
     session *s = w->session;
     pthread_mutex_lock(&s->lock);
-    while (!s->failed && s->next_column < s->plan.n_columns) {
+    while (!stopped(s) && s->next_column < s->plan.n_columns) {
         int64_t index = s->next_column++;
         pthread_mutex_unlock(&s->lock);
         column *c = &s->columns[index];
@@ -161,7 +149,7 @@ static void prove_columns(worker *w) {
         tell_columns(s);
         pthread_cond_broadcast(&s->changed);
     }
-    while (!s->failed && s->told_columns < s->plan.n_columns) {
+    while (!stopped(s) && s->told_columns < s->plan.n_columns) {
         pthread_cond_wait(&s->changed, &s->lock);
     }
     pthread_mutex_unlock(&s->lock);
@@ -207,7 +195,7 @@ static void run_case(worker *w, int64_t index) {
 static void run_cases(worker *w) {
     session *s = w->session;
     pthread_mutex_lock(&s->lock);
-    while (!s->failed && s->next_case < s->plan.n_cases) {
+    while (!stopped(s) && s->next_case < s->plan.n_cases) {
         if (s->next_case - s->told_cases >= MAX_AHEAD) {
             pthread_cond_wait(&s->changed, &s->lock);
             continue;
@@ -324,16 +312,6 @@ static void run_workers(session *s) {
     free(workers);
 }
 
-static int exit_code(const lg_run_summary *summary) {
-    if (summary->n_not_expected > 0) {
-        return 1;
-    }
-    if (summary->n_as_expected == 0) {
-        return 3; // empty, or all skipped or untested: nothing proven
-    }
-    return summary->n_untested > 0 ? 1 : 0;
-}
-
 static void begin(const session *s) {
     lg_run_info info = {.device = s->options->driver->name,
                         .n_cases = s->plan.n_cases,
@@ -370,6 +348,7 @@ static void session_free(session *s) {
     free(s->columns);
     free(s->points);
     free(s->slots);
+    lg_tally_free(&s->tally);
     lg_plan_free(&s->plan);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
@@ -380,6 +359,7 @@ bool lg_session_run(const lg_session_options *options, lg_run_summary *summary, 
     size_t errors_before = diags->n_errors;
     session s = {.options = options, .summary = summary, .diags = diags};
     lg_plan_build(options, &s.plan);
+    lg_tally_init(&s.tally, options, summary);
     pthread_mutex_init(&s.lock, NULL);
     pthread_cond_init(&s.changed, NULL);
     s.columns = lg_xcalloc((size_t)s.plan.n_columns + 1, sizeof(*s.columns));
@@ -392,7 +372,11 @@ bool lg_session_run(const lg_session_options *options, lg_run_summary *summary, 
     if (s.plan.n_cases > 0) {
         run_workers(&s);
     }
-    summary->exit_code = exit_code(summary);
+    summary->n_planned = s.plan.n_cases;
+    summary->n_done = s.told_cases;
+    bool stop = options->stop && *options->stop;
+    summary->interrupted = s.told_cases < s.plan.n_cases && (stop || !s.failed);
+    lg_tally_end(&s.tally, options);
     end(&s);
     bool ok = !s.failed && diags->n_errors == errors_before;
     session_free(&s);

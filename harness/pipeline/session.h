@@ -9,6 +9,8 @@
 #include "model/scenario.h"
 #include "support/error.h"
 
+#include <signal.h>
+
 typedef struct lg_session_options {
     const lg_driver *driver;
     const char *nvcc;
@@ -21,6 +23,10 @@ typedef struct lg_session_options {
     const char *only_case;    // a case id (replay), or NULL
     bool has_seed;            // --seed overrides batch.seed
     uint64_t seed;
+    // The user named the manifests: a kernel of them that no case launches makes the run exit 3.
+    bool kernels_chosen;
+    // Not zero: no column and no case is begun any more (a signal came). NULL: never.
+    const volatile sig_atomic_t *stop;
     int jobs;                 // worker threads, >= 1
     const char *repro_prefix; // how the command line of a repro begins: "lossgate run"
     lg_observer *observers;

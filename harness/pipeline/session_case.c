@@ -2,6 +2,7 @@
 #include "pipeline/session_case.h"
 
 #include "pipeline/attribute.h"
+#include "pipeline/fit_input.h"
 #include "pipeline/fit_labels.h"
 #include "pipeline/generate.h"
 #include "pipeline/judge.h"
@@ -360,12 +361,20 @@ static void run_handed(lg_device_session *device, const lg_batch *handed, bool n
         return;
     }
     const char *idle = unfired(&data->batch);
+    if (idle && !named && lg_input_was_fitted(what->scenario)) {
+        result->reason = lg_arena_printf(&out->arena, "the fault is none in %s input",
+                                         lg_dtype_name(handed->input.dtype));
+        out->absent = true;
+        return;
+    }
     if (idle) {
         result->reason = lg_arena_printf(&out->arena, "the fault did not fire: %s", idle);
     } else if (column_failure && !expects_broken(what->scenario)) {
         result->reason = lg_arena_strdup(&out->arena, column_failure);
         result->column_failed = true;
     } else {
+        out->tried =
+            lg_tried_by(what->kernel, handed, data->has_reference ? &data->reference : NULL);
         run_on_device(device, handed, data, out, diags);
     }
     lg_expect_check(result, &out->arena);

@@ -9,6 +9,7 @@
 #include "pipeline/hostcheck.h"
 #include "pipeline/relations.h"
 #include "pipeline/session_histogram.h"
+#include "pipeline/tried.h"
 
 // What all cases of a point share; const once prepared.
 typedef struct lg_point_data {
@@ -39,6 +40,7 @@ void lg_point_free(lg_point_data *data);
 typedef struct lg_case_run {
     lg_arena arena;
     lg_case_result result;
+    lg_tried tried; // what the batch put to the kernel
     bool absent;
 } lg_case_run;
 

@@ -82,9 +82,39 @@ static bool write_file(const junit *j, FILE *file) {
     return fclose(file) == 0 && ok;
 }
 
+// What is no case and must not look green.
+static void add_error(junit *j, const char *name, const char *message) {
+    j->n++;
+    j->n_errors++;
+    lg_str_add(&j->cases, "  <testcase classname=\"lossgate\"");
+    add_attribute(&j->cases, "name", name);
+    lg_str_add(&j->cases, " time=\"0\">\n    <error");
+    add_attribute(&j->cases, "message", message);
+    lg_str_add(&j->cases, "/>\n  </testcase>\n");
+}
+
+static void add_gaps(junit *j, const lg_run_summary *summary) {
+    for (int64_t i = 0; i < summary->n_gaps; i++) {
+        const lg_kernel_gap *gap = &summary->gaps[i];
+        if (gap->why_none) {
+            char *text = lg_xasprintf("nothing was proven of it: %s", gap->why_none);
+            add_error(j, gap->kernel->name, text);
+            free(text);
+        }
+    }
+    if (summary->interrupted) {
+        char *text = lg_xasprintf("interrupted after %" PRId64 " of %" PRId64 " cases",
+                                  summary->n_done, summary->n_planned);
+        add_error(j, "run", text);
+        free(text);
+    } else if (summary->exit_code == 3 && summary->n_unproven == 0) {
+        add_error(j, "run", "nothing was proven");
+    }
+}
+
 static void write_report(void *context, const lg_run_summary *summary) {
-    (void)summary;
     junit *j = context;
+    add_gaps(j, summary);
     char *temporary = lg_xasprintf("%s.tmp", j->path);
     FILE *file = fopen(temporary, "w");
     if (!file || !write_file(j, file) || rename(temporary, j->path) != 0) {

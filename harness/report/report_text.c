@@ -151,6 +151,44 @@ static void print_failed(const text_report *report, FILE *out) {
     }
 }
 
+// A line for the kernels that miss the same.
+static void print_never_tried(const lg_run_summary *summary, FILE *out) {
+    bool *told = lg_xcalloc((size_t)summary->n_gaps + 1, sizeof(*told));
+    for (int64_t i = 0; i < summary->n_gaps; i++) {
+        const char *text = summary->gaps[i].never_tried;
+        if (!text || told[i]) {
+            continue;
+        }
+        fprintf(out, "never tried: %s", text);
+        const char *separator = " (";
+        for (int64_t k = i; k < summary->n_gaps; k++) {
+            const lg_kernel_gap *gap = &summary->gaps[k];
+            if (gap->never_tried && strcmp(gap->never_tried, text) == 0) {
+                fprintf(out, "%s%s", separator, gap->kernel->name);
+                separator = ", ";
+                told[k] = true;
+            }
+        }
+        fputs(")\n", out);
+    }
+    free(told);
+}
+
+static void print_gaps(const lg_run_summary *summary, FILE *out) {
+    print_never_tried(summary, out);
+    for (int64_t i = 0; i < summary->n_gaps; i++) {
+        const lg_kernel_gap *gap = &summary->gaps[i];
+        if (gap->why_none) {
+            fprintf(out, "nothing was proven of %s: no case was launched and judged: %s\n",
+                    gap->kernel->name, gap->why_none);
+        }
+    }
+    if (summary->interrupted) {
+        fprintf(out, "interrupted after %" PRId64 " of %" PRId64 " case%s\n", summary->n_done,
+                summary->n_planned, lg_s(summary->n_planned));
+    }
+}
+
 static void print_summary(const text_report *report, const lg_run_summary *summary, FILE *out) {
     const char *plain = lg_paint(report->options.color, LG_INK_PLAIN);
     lg_ink ink = summary->exit_code == 0   ? LG_INK_GOOD
@@ -177,7 +215,8 @@ static void print_summary(const text_report *report, const lg_run_summary *summa
                 summary->n_untaken, summary->n_untaken == 1 ? " is" : "s are");
         lg_skips_print(&report->left_out, "left out", out);
     }
-    if (summary->exit_code == 3) {
+    print_gaps(summary, out);
+    if (summary->exit_code == 3 && (summary->n_as_expected == 0 || summary->n_unproven == 0)) {
         fputs("nothing was proven\n", out);
     }
 }
