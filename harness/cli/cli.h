@@ -46,6 +46,7 @@ typedef struct lg_cli {
     const char *out, *root, *nvcc, *cache, *device, *only_case, *dtype, *target, *scenario;
     bool verbose, compile, schema, reference_page;
     const char *targets, *logits, *weight; // diagnose; its counts are 0 when they are not given
+    const char *loss;                      // diagnose
     int64_t head_width, classes, ignore_index;
     bool has_ignore_index;
 } lg_cli;

@@ -4,9 +4,29 @@
 #include "pipeline/diagnose.h"
 #include "support/str.h"
 
+#include <string.h>
+
 static int complain(const char *text) {
     fprintf(stderr, "lossgate diagnose: error: %s\n", text);
     return LG_EXIT_USAGE;
+}
+
+// The short names, or the losses' own.
+static bool parse_loss(const char *text, lg_loss_kind *out) {
+    static const struct {
+        const char *name;
+        lg_loss_kind kind;
+    } names[] = {{"nll", LG_NLL_LOSS},
+                 {"ce", LG_CROSS_ENTROPY},
+                 {"bce", LG_BCE},
+                 {"bce_logits", LG_BCE_WITH_LOGITS}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(text, names[i].name) == 0) {
+            *out = names[i].kind;
+            return true;
+        }
+    }
+    return lg_loss_kind_parse(text, out);
 }
 
 // A warning is worth saying, but the loss can be computed.
@@ -25,13 +45,20 @@ int lg_verb_diagnose(const lg_cli *cli) {
     if (!cli->targets) {
         return complain("--targets is missing");
     }
-    if ((cli->logits != NULL) + (cli->head_width > 0) != 1) {
+    lg_loss_kind loss = 0;
+    if (cli->loss && !parse_loss(cli->loss, &loss)) {
+        return complain("--loss takes nll, ce, bce or bce_logits");
+    }
+    bool binary = loss == LG_BCE || loss == LG_BCE_WITH_LOGITS;
+    int n_widths = (cli->logits != NULL) + (cli->head_width > 0);
+    if (n_widths != 1 && !(binary && n_widths == 0)) { // binary targets alone say their shape
         return complain("give one of --logits and --head-width");
     }
     lg_diagnose_options options = {.targets = cli->targets,
                                    .logits = cli->logits,
                                    .weight = cli->weight,
-                                   .head_width = cli->head_width,
+                                   .head_width = cli->head_width > 0 ? cli->head_width : 1,
+                                   .loss = loss,
                                    .classes = cli->classes,
                                    .ignore_index =
                                        cli->has_ignore_index ? cli->ignore_index : -100};

@@ -146,6 +146,9 @@ static void take_option(lg_cli *cli, enum option_id id, char *text,
             argp_error(state, "--ignore-index takes a 64-bit integer, not '%s'", text);
         }
         break;
+    case OPTION_LOSS:
+        cli->loss = text;
+        break;
     case OPTION_WEIGHT:
         cli->weight = text;
         break;

@@ -4,9 +4,11 @@
 #include "model/tensor_file.h"
 #include "pipeline/attribute_parts.h"
 #include "pipeline/diagnose_parts.h"
+#include "pipeline/domain.h"
 #include "pipeline/hostcheck.h"
 #include "support/alloc.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,7 @@ static void free_pass(lg_diagnose_pass *p) {
     free(p->reals);
     free(p->bad);
     free(p->n_minus);
+    free(p->sums);
 }
 
 // --- the pass -----------------------------------------------------------------------------------
@@ -41,13 +44,16 @@ static bool allocate(lg_diagnose_pass *p, lg_diags *diags) {
     p->reals = lg_buffer_alloc(n * sizeof *p->reals);
     p->bad = lg_buffer_alloc(n * sizeof *p->bad);
     p->n_minus = p->has_logits ? lg_buffer_alloc(n * sizeof *p->n_minus) : NULL;
+    p->sums = p->has_logits ? lg_buffer_alloc(n * sizeof *p->sums) : NULL;
     int64_t width = lg_batch_head_width(&p->batch);
+    p->looks_soft = p->has_logits && width > 1;
     p->has_table = lg_label_table_init(&p->table, width, p->options->classes,
                                        p->options->ignore_index, p->targets.dtype);
     const lg_array_source *t = &p->targets;
     bool map = p->has_table && t->rank >= 3;
     bool mapped = !map || lg_label_table_set_map(&p->table, t->shape[t->rank - 1]);
-    bool ok = p->labels && p->reals && p->bad && (!p->has_logits || p->n_minus) && p->has_table;
+    bool ok = p->labels && p->reals && p->bad && (!p->has_logits || (p->n_minus && p->sums)) &&
+              p->has_table;
     ok = ok && mapped;
     return ok ||
            lg_error(diags, (lg_loc){.file = p->options->targets},
@@ -78,13 +84,25 @@ static void take_labels(lg_diagnose_pass *p, int64_t n) {
     int64_t ignored = e->ignore_index;
     for (int64_t i = 0; i < n; i++) {
         int64_t label = p->labels[i];
+        if (floats && !isfinite(p->reals[i])) { // it has no integer
+            lg_nonfinite_add(&p->nonfinite, p->reals[i], p->n_rows + i);
+            p->bad[i] = true;
+            continue;
+        }
         p->bad[i] = label != ignored && (uint64_t)label >= (uint64_t)width;
+        if (!p->bad[i] && label != ignored && p->options->classes > 0 &&
+            label >= p->options->classes) {
+            if (p->n_beyond < LG_DIAGNOSE_ROWS) {
+                p->beyond_rows[p->n_beyond] = p->n_rows + i;
+            }
+            p->n_beyond++;
+        }
         lg_label_table_add(&p->table, label);
     }
     for (int64_t i = 0; floats && i < n; i++) {
         double real = p->reals[i];
         p->bad[i] = p->bad[i] || lg_float_label_is_bad(&p->batch, real);
-        if (real != floor(real) && e->n_fractional++ == 0) { // NaN too
+        if (isfinite(real) && real != floor(real) && e->n_fractional++ == 0) {
             e->first_fractional = real;
             e->first_fractional_row = p->n_rows + i;
         }
@@ -112,6 +130,7 @@ static bool take_logits(lg_diagnose_pass *p, int64_t n_rows, lg_diags *diags) {
     int64_t at = 0;
     bool *broken = lg_xcalloc((size_t)n_rows + 1, sizeof *broken);
     memset(p->n_minus, 0, (size_t)n_rows * sizeof *p->n_minus);
+    memset(p->sums, 0, (size_t)n_rows * sizeof *p->sums);
     while (left > 0) {
         int64_t got = lg_source_raw(&p->logits, left, diags);
         if (got <= 0) {
@@ -119,13 +138,15 @@ static bool take_logits(lg_diagnose_pass *p, int64_t n_rows, lg_diags *diags) {
             return false;
         }
         bool look = lg_any_nonfinite(p->logits.dtype, p->logits.raw, (size_t)got);
-        for (int64_t i = 0; look && i < got; i++) {
+        for (int64_t i = 0; (look || p->looks_soft) && i < got; i++) {
             double value = lg_dtype_get_f64(p->logits.dtype, p->logits.raw, i);
+            int64_t flat = at + i;
+            int64_t row = flat / (width * spatial) * spatial + flat % spatial;
             if (!isfinite(value)) {
-                int64_t flat = at + i;
-                int64_t row = flat / (width * spatial) * spatial + flat % spatial;
                 take_nonfinite(p, row, flat / spatial % width, value, broken);
             }
+            p->sums[row] += value;
+            p->looks_soft = p->looks_soft && lg_could_be_probability(value);
         }
         at += got;
         left -= got;
@@ -135,6 +156,7 @@ static bool take_logits(lg_diagnose_pass *p, int64_t n_rows, lg_diags *diags) {
             p->first_nonfinite = p->n_nonfinite++ == 0 ? p->n_rows + i : p->first_nonfinite;
             p->bad[i] = true;
         }
+        p->looks_soft = p->looks_soft && lg_could_be_probability_sum(p->sums[i]);
     }
     free(broken);
     return true;
@@ -186,7 +208,14 @@ static lg_refusal refuse(lg_diagnose_pass *p, lg_arena *arena) {
 
 static void add_facts(lg_diagnose_pass *p, lg_diagnosis *d) {
     const lg_label_evidence *e = &p->table.evidence;
-    if (lg_dtype_is_float(p->targets.dtype)) {
+    const char *odd = lg_nonfinite_text(&p->nonfinite, &d->finding->arena);
+    if (odd) {
+        lg_fact_add(d, LG_CAUSE_FLOAT_TARGETS,
+                    lg_arena_printf(&d->finding->arena, "the class indices are %s and hold %s",
+                                    lg_dtype_name(p->targets.dtype), odd),
+                    "replace these labels (by ignore_index, if they are unknown), then cast all to "
+                    "int64");
+    } else if (lg_dtype_is_float(p->targets.dtype) && p->targets.n > 0) {
         lg_fact_add_floats(d, p->targets.dtype, p->has_table ? e->n_fractional : 0,
                            p->has_table ? e->first_fractional_row : -1,
                            p->has_table ? e->first_fractional : 0);
@@ -201,7 +230,9 @@ static void add_facts(lg_diagnose_pass *p, lg_diagnosis *d) {
                        refusal.cause != LG_CAUSE_NONE ? refusal.cause : LG_CAUSE_SHAPE_LAYOUT);
     }
     if (refusal.cause != LG_CAUSE_NONE) {
-        lg_fact_add(d, refusal.cause, refusal.text, NULL);
+        lg_fact_add(d, refusal.cause, refusal.text,
+                    refusal.cause == LG_CAUSE_SHAPE_LAYOUT ? lg_shape_advice(p, &d->finding->arena)
+                                                           : NULL);
     }
 }
 
@@ -232,6 +263,21 @@ static void list_rows(const lg_diagnose_pass *p, lg_finding *finding) {
     free(values);
 }
 
+// Labels that the head has an output for, but the data set no class.
+static void add_beyond(lg_diagnose_pass *p, lg_diagnosis *d) {
+    const lg_label_evidence *e = &p->table.evidence;
+    lg_fact_add(d, LG_CAUSE_CORRUPT_LABELS,
+                lg_arena_printf(&d->finding->arena,
+                                "%" PRId64 " label%s beyond the %" PRId64
+                                " classes stated: they reach %" PRId64
+                                ", the first is in row %" PRId64,
+                                p->n_beyond, p->n_beyond == 1 ? " is" : "s are", e->classes, e->max,
+                                p->beyond_rows[0]),
+                "look at these labels, or state the number of classes as it is");
+    p->n_bad = p->n_beyond;
+    memcpy(p->first_rows, p->beyond_rows, sizeof p->first_rows);
+}
+
 static void conclude(lg_diagnose_pass *p, lg_diagnose_result *out) {
     lg_diagnosis d = {.batch = &p->batch, .finding = &out->finding, .targets_fit = p->has_table};
     d.n_rows = p->has_table ? p->n_rows : lg_batch_rows(&p->batch);
@@ -249,6 +295,9 @@ static void conclude(lg_diagnose_pass *p, lg_diagnose_result *out) {
                         "give the head one output a class");
         }
     }
+    if (d.n_facts == 0 && d.n_explanations == 0 && p->n_beyond > 0) {
+        add_beyond(p, &d);
+    }
     if (d.n_facts == 0 && d.n_explanations == 0) {
         if (p->one_hot) {
             lg_add_one_hot(p, &d, LG_CAUSE_SHAPE_LAYOUT);
@@ -262,12 +311,19 @@ static void conclude(lg_diagnose_pass *p, lg_diagnose_result *out) {
     out->n_rows = d.n_rows;
     out->has_evidence = p->has_table;
     out->evidence = p->has_table ? p->table.evidence : (lg_label_evidence){0};
+    out->nonfinite = p->nonfinite;
+    lg_diagnose_add_notes(p, out);
 }
 
 bool lg_diagnose(const lg_diagnose_options *options, lg_diagnose_result *out, lg_diags *diags) {
     *out = (lg_diagnose_result){0};
     lg_diagnose_pass p = {.options = options, .first_nonfinite = -1};
     bool ok = lg_diagnose_open(&p, diags);
+    if (ok && lg_is_binary_diagnosis(&p)) {
+        ok = lg_diagnose_binary(&p, out, diags);
+        free_pass(&p);
+        return ok;
+    }
     bool class_rows = ok && lg_has_class_axis(&p);
     ok = ok && (!class_rows || lg_read_class_rows(&p, diags));
     if (ok && class_rows && lg_are_probabilities(&p)) {

@@ -9,7 +9,8 @@
 // one-hot rows, which no loss takes: a fault, or a warning where so few rows may be so by chance.
 //
 // It is the finding that lg_attribute makes of the same batch under cross_entropy, except that it
-// lists the first LG_DIAGNOSE_ROWS rows only, and among the values those out of range.
+// lists the first LG_DIAGNOSE_ROWS rows only, and among the values those out of range; that NaN and
+// infinities among labels are told as such; and that labels from `classes` on are a fault.
 #ifndef LG_PIPELINE_DIAGNOSE_H
 #define LG_PIPELINE_DIAGNOSE_H
 
@@ -21,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LG_DIAGNOSE_ROWS = 20 };
+enum { LG_DIAGNOSE_ROWS = 20, LG_DIAGNOSE_NOTES = 4 };
 
 typedef struct lg_diagnose_options {
     const char *targets; // class indices, one a row, or class probabilities of the logits' shape
@@ -30,14 +31,22 @@ typedef struct lg_diagnose_options {
     int64_t head_width;
     int64_t classes; // K, 0: unknown
     int64_t ignore_index;
+    lg_loss_kind loss; // 0: cross_entropy, or binary_cross_entropy for floats and one output
 } lg_diagnose_options;
+
+// Values that are no numbers.
+typedef struct lg_nonfinite_count {
+    int64_t n_nan, n_plus, n_minus; // NaN, infinities
+    int64_t first;                  // row
+} lg_nonfinite_count;
 
 // What targets with a class axis hold, N×C or N×C×d1….
 typedef struct lg_class_rows {
     int64_t n_rows, width;
-    int64_t n_one_hot;            // rows of one 1 and zeros
-    int64_t n_wrong, first_wrong; // rows that are no probabilities
-    int64_t n_nonfinite, first_nonfinite;
+    int64_t n_one_hot;              // rows of one 1 and zeros
+    int64_t n_wrong, first_wrong;   // rows that are no probabilities
+    int64_t n_nonfinite;            // rows
+    lg_nonfinite_count nonfinite;   // entries
     int64_t n_broken, first_broken; // rows whose logits hold NaN or an infinity that counts
     bool integral;                  // every entry is an integer
     int64_t n_bad;
@@ -52,6 +61,9 @@ typedef struct lg_diagnose_result {
     lg_label_evidence evidence;
     bool has_class_rows; // the targets were read as class probabilities
     lg_class_rows class_rows;
+    lg_nonfinite_count nonfinite; // labels that are no numbers; they are not in `evidence`
+    int n_notes;
+    const char *notes[LG_DIAGNOSE_NOTES]; // beside the finding
 } lg_diagnose_result;
 
 // false with errors in `diags` when a file cannot be read.

@@ -99,7 +99,7 @@ static bool retype_weight(lg_diagnose_pass *p) {
 
 bool lg_diagnose_open(lg_diagnose_pass *p, lg_diags *diags) {
     const lg_diagnose_options *o = p->options;
-    p->batch.loss = (lg_loss_options){.kind = LG_CROSS_ENTROPY,
+    p->batch.loss = (lg_loss_options){.kind = o->loss ? o->loss : LG_CROSS_ENTROPY,
                                       .reduction = LG_REDUCTION_MEAN,
                                       .ignore_index = o->ignore_index,
                                       .direction = LG_FORWARD};

@@ -58,7 +58,12 @@ typedef struct lg_diagnose_pass {
     // What was seen.
     int64_t n_rows, n_bad;
     int64_t first_rows[LG_DIAGNOSE_ROWS];
-    int64_t n_nonfinite, first_nonfinite;
+    int64_t n_nonfinite, first_nonfinite; // of the logits
+    lg_nonfinite_count nonfinite;         // of floating-point labels
+    int64_t n_beyond,
+        beyond_rows[LG_DIAGNOSE_ROWS]; // labels of the head, but beyond the classes stated
+    bool looks_soft;                   // so far, the logits could be probabilities
+    double *sums;                      // of a block's rows of logits
     lg_class_rows class_rows;
     bool one_hot, beyond_chance; // integers of one 1 a row
 } lg_diagnose_pass;
@@ -68,6 +73,20 @@ typedef struct lg_diagnose_pass {
 bool lg_diagnose_open(lg_diagnose_pass *p, lg_diags *diags);
 // A contiguous tensor without data.
 void lg_diagnose_describe(lg_tensor *tensor, lg_dtype dtype, int rank, const int64_t *shape);
+
+// --- diagnose_notes.c ---------------------------------------------------------------------------
+
+void lg_diagnose_note(lg_diagnose_result *out, const char *note);
+void lg_diagnose_add_notes(const lg_diagnose_pass *p, lg_diagnose_result *out);
+const char *lg_shape_advice(const lg_diagnose_pass *p, lg_arena *arena);
+void lg_nonfinite_add(lg_nonfinite_count *count, double value, int64_t row);
+// "nan (2 times) and inf, the first at 3"; NULL when there is none.
+const char *lg_nonfinite_text(const lg_nonfinite_count *count, lg_arena *arena);
+
+// --- diagnose_binary.c --------------------------------------------------------------------------
+
+bool lg_is_binary_diagnosis(const lg_diagnose_pass *p);
+bool lg_diagnose_binary(lg_diagnose_pass *p, lg_diagnose_result *out, lg_diags *diags);
 
 // --- diagnose_rows.c: targets with a class axis -------------------------------------------------
 

@@ -55,9 +55,7 @@ static void close_row(reading *r, const position *p) {
     bool wrong = !p->nonfinite && (p->wrong || !lg_could_be_probability_sum(p->sum));
     bool broken = p->broken || (r->logits && r->width > 0 && p->n_minus == r->width);
     out->n_one_hot += p->n_ones == 1 && !p->other;
-    if (p->nonfinite) {
-        note_first(&out->n_nonfinite, &out->first_nonfinite, row);
-    }
+    out->n_nonfinite += p->nonfinite;
     if (wrong) {
         note_first(&out->n_wrong, &out->first_wrong, row);
     }
@@ -104,6 +102,10 @@ static bool read_all(reading *r, lg_diags *diags) {
             return false;
         }
         for (int64_t i = 0; i < n; i++) {
+            if (!isfinite(r->values[i])) {
+                int64_t row = r->out->n_rows + flat % r->spatial;
+                lg_nonfinite_add(&r->out->nonfinite, r->values[i], row);
+            }
             r->out->integral = r->out->integral && r->values[i] == floor(r->values[i]);
             take_entry(&r->positions[flat % r->spatial], r->values[i],
                        r->logits ? r->scores[i] : 0);
@@ -156,7 +158,13 @@ static void add_facts(const lg_class_rows *rows, lg_diagnosis *d) {
         lg_fact_add_nonfinite(d, rows->n_broken, rows->first_broken);
     }
     if (rows->n_nonfinite > 0) {
-        lg_fact_add_target_nonfinite(d, rows->n_nonfinite, rows->first_nonfinite);
+        lg_arena *arena = &d->finding->arena;
+        lg_fact_add(d, LG_CAUSE_VALUE_DOMAIN,
+                    lg_arena_printf(arena, "%" PRId64 " target row%s: %s", rows->n_nonfinite,
+                                    rows->n_nonfinite == 1 ? " is no probabilities"
+                                                           : "s are no probabilities",
+                                    lg_nonfinite_text(&rows->nonfinite, arena)),
+                    "look at how the soft labels are made");
     }
     if (rows->n_wrong > 0) {
         lg_fact_add_not_probabilities(d, rows->n_wrong, rows->first_wrong);
@@ -215,8 +223,10 @@ bool lg_read_class_rows(lg_diagnose_pass *p, lg_diags *diags) {
 // no row of them a distribution, are labels of a wrong type.
 bool lg_are_probabilities(const lg_diagnose_pass *p) {
     const lg_class_rows *rows = &p->class_rows;
-    bool labels = !p->has_logits && rows->integral && rows->n_wrong == rows->n_rows;
-    return lg_dtype_is_float(p->targets.dtype) && rows->n_rows > 0 && !labels;
+    bool empty = p->targets.shape[0] == 0;
+    bool labels =
+        !p->has_logits && rows->integral && rows->n_rows > 0 && rows->n_wrong == rows->n_rows;
+    return lg_dtype_is_float(p->targets.dtype) && (rows->n_rows > 0 || empty) && !labels;
 }
 
 void lg_add_one_hot(const lg_diagnose_pass *p, lg_diagnosis *d, lg_cause cause) {

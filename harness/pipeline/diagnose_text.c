@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The finding of a diagnosis as people read it.
-#include "pipeline/diagnose.h"
+#include "pipeline/diagnose_parts.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,6 +22,18 @@ static void print_headline(const lg_finding *finding, lg_str *out) {
                   finding->headline ? finding->headline : "");
 }
 
+// Values that are no numbers, as the file holds them.
+static void print_nonfinite(const lg_diagnose_result *result, lg_str *out) {
+    lg_arena arena = {0};
+    const char *text = lg_nonfinite_text(
+        result->has_class_rows ? &result->class_rows.nonfinite : &result->nonfinite, &arena);
+    if (text) {
+        field(out, "values");
+        lg_str_printf(out, "%s\n", text);
+    }
+    lg_arena_free(&arena);
+}
+
 static void print_rows(const lg_diagnose_result *result, lg_str *out) {
     const lg_finding *finding = &result->finding;
     if (result->n_bad == 0) {
@@ -33,6 +45,7 @@ static void print_rows(const lg_diagnose_result *result, lg_str *out) {
         lg_str_printf(out, " %" PRId64, finding->rows[i]);
     }
     lg_str_add(out, result->n_bad > finding->n_rows ? " …\n" : "\n");
+    print_nonfinite(result, out);
     if (finding->n_values == 0) {
         return;
     }
@@ -108,7 +121,7 @@ static void print_class_rows(const lg_diagnose_result *result, lg_str *out) {
                   "evidence\n  targets       class probabilities, %" PRId64 " rows of %" PRId64
                   " classes\n  one-hot       %" PRId64 " rows%s\n",
                   rows->n_rows, rows->width, rows->n_one_hot,
-                  rows->n_one_hot == rows->n_rows
+                  rows->n_rows > 0 && rows->n_one_hot == rows->n_rows
                       ? ": targets.argmax(axis=1) as class indices says the same"
                       : "");
 }
@@ -124,6 +137,10 @@ void lg_diagnose_text(const lg_diagnose_result *result, lg_str *out) {
         print_rows(result, out);
         print_causes(finding, out);
         print_advice(finding, out);
+    }
+    for (int i = 0; i < result->n_notes; i++) {
+        field(out, "note");
+        lg_str_printf(out, "%s\n", result->notes[i]);
     }
     print_evidence(result, out);
     print_class_rows(result, out);

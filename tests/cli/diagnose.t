@@ -41,7 +41,7 @@ file r.csv
 | 1.5
 | 2.0
 run diagnose --targets r.csv --head-width 3
-out FAULT float_targets — certain: the class indices are float64 and 1 have a fraction, the first is 1.5 in row 1
+out FAULT float_targets — certain: the class indices are float64 and 1 has a fraction, the first is 1.5 in row 1
 out   rows      1 of 3: 1
 out*
 exit 1
@@ -130,5 +130,52 @@ out   one-hot       12 rows: targets.argmax(axis=1) as class indices says the sa
 exit 0
 run diagnose --targets soft.npy --logits soft.npy
 out nothing wrong: 12 rows
+out*
+exit 0
+
+# Values that are no labels, binary targets, no rows, shapes and classes that do not fit.
+file nan.csv
+| 0
+| nan
+| 2
+run diagnose --targets nan.csv --head-width 3
+out FAULT float_targets — certain: the class indices are float64 and hold nan, the first at 1
+out   rows      1 of 3: 1
+out   values    nan, the first at 1
+out*
+hasnt 922337
+exit 1
+shell python3 -c "import struct,array; h=lambda d,s:(lambda t:b'\x93NUMPY\x01\x00'+struct.pack('<H',len(t))+t)((\"{'descr':'%s','fortran_order':False,'shape':%s,}\"%(d,s)).ljust(117).encode()+b'\n'); w=lambda f,s,v:open(f,'wb').write(h('<f4',s)+array.array('f',v).tobytes()); w('zero.npy','(0,10)',[]); w('bce.npy','(4,1)',[0,1,1,0]); w('wild.npy','(4,1)',[0,1,2,0]); w('p.npy','(3,2)',[.5,.5,0,1,.25,.75])"
+run diagnose --targets zero.npy --head-width 10
+out there is no row: nothing is proven
+out*
+exit 3
+run diagnose --targets bce.npy --head-width 1
+out nothing wrong: 4 rows
+out   note      read as targets of binary_cross_entropy: the head has one output, and cross_entropy over one class is always 0
+exit 0
+run diagnose --targets wild.npy --loss bce
+out FAULT bce_range — certain: 1 target is outside [0, 1], the first is 2 at 2
+out   rows      1 of 4: 2
+out*
+exit 1
+run diagnose --targets bce.npy --head-width 1 --loss ce
+out~ FAULT value_domain .*
+out*
+exit 1
+run diagnose --targets bce.npy --head-width 1 --loss mse
+err lossgate diagnose: error: --loss takes nll, ce, bce or bce_logits
+exit 2
+run diagnose --targets digits.npy --head-width 10 --classes 9
+out~ FAULT corrupt_labels — likely: 180 labels are beyond the 9 classes stated: they reach 9, .*
+out*
+exit 1
+file three.csv
+| 0
+| 1
+| 1
+run diagnose --targets three.csv --logits p.npy
+out nothing wrong: 3 rows
+out~   note      the logits look like probabilities .*
 out*
 exit 0
