@@ -42,6 +42,7 @@ typedef struct pattern {
 typedef struct checked {
     int64_t n_scenarios, n_points, n_manifests;
     lg_kernel_set kernels;
+    bool all_read; // every kernel of the manifests is known
     lg_arena arena;
     pattern *patterns; // the last one noted
 } checked;
@@ -58,7 +59,8 @@ static void note_patterns(checked *done, const char *file, const lg_scenario_set
 
 // A pattern that no manifest of the same call knows: perhaps it is misspelt.
 static void check_patterns(checked *done, lg_diags *diags) {
-    for (pattern *noted = done->patterns; noted && done->kernels.n; noted = noted->before) {
+    for (pattern *noted = done->patterns; noted && done->all_read && done->kernels.n;
+         noted = noted->before) {
         bool matches = false;
         for (int64_t i = 0; i < done->kernels.n && !matches; i++) {
             matches = lg_glob_match(noted->text, done->kernels.items[i].name);
@@ -68,9 +70,8 @@ static void check_patterns(checked *done, lg_diags *diags) {
             const char *path = lg_arena_printf(&done->arena, "run.kernels.%" PRId64, noted->index);
             lg_loc loc = lg_yaml_loc(&doc, lg_yaml_towards(doc.root, path));
             lg_diags_add(diags, LG_WARNING, loc, NULL,
-                         "run.kernels '%.60s' matches none of the %" PRId64
-                         " kernel%s of the manifests given",
-                         noted->text, done->kernels.n, lg_s(done->kernels.n));
+                         "run.kernels '%.60s' matches no kernel of the manifests given",
+                         noted->text);
         }
     }
 }
@@ -97,7 +98,7 @@ static void check_file(const lg_cli *cli, const char *file, checked *done, lg_di
     file_kind kind = kind_of(file);
     if (kind == MANIFEST) {
         done->n_manifests++;
-        lg_kernels_read_for_check(file, &done->kernels, diags);
+        done->all_read &= lg_kernels_read_for_check(file, &done->kernels, diags);
         return;
     }
     lg_read_options options = {.root = cli->root, .allow_paths = cli->allow_paths};
@@ -149,7 +150,7 @@ int lg_verb_check(const lg_cli *cli) {
         free(scenarios);
         free(kernels);
     }
-    checked done = {0};
+    checked done = {.all_read = true};
     for (int64_t i = 0; i < files.n; i++) {
         check_file(cli, files.items[i], &done, &diags);
     }

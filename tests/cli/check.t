@@ -50,6 +50,48 @@ out 0 scenarios (0 points), 0 manifests (0 kernels): 0 errors
 err lossgate check: there is no file to check
 exit 3
 
+# A manifest with one error is looked at further: its other entries and their arguments too.
+file two/k.cu
+| extern "C" __global__ void rows(const float *input, float *output, int n) { output[0] = input[n]; }
+file two/k.yaml
+| family: nll_loss
+| source: k.cu
+| kernels:
+|   - name: k
+|     policy: none
+|     dtypes: [float32]
+|     stages:
+|       - {entry: rowz, grid: [0-rows], block: [32], args: [input]}
+|       - entry: rows
+|         grid: [1]
+|         block: [32]
+|         args: [input, output]
+run check --compile two
+out 0 scenarios (0 points), 1 manifest (1 kernel): 3 errors
+err two/k.yaml:8:9: error: k: there is no entry rowz in two/k.cu
+err two/k.yaml:8:30: error: kernels.0.stages.0.grid.0 '0-rows' is -1 for a batch of 1 sample of 10 classes; it must be at least 1
+err         - {entry: rowz, grid: [0-rows], block: [32], args: [input]}
+err                                ^
+err two/k.yaml:12:15: error: k: the entry rows has 3 parameters, the stage passes 2; its parameters have 8, 8, 4 bytes
+exit 2
+
+# A pattern that none of the kernels given has as its name.
+file pattern/s.yaml
+| title: A pattern that is misspelt
+| loss: {kind: nll_loss}
+| run: {kernels: ["nll_loss/*", "nope/*"]}
+run check pattern {src}/kernels/nll_loss.yaml
+out~ 1 scenario .1 point., 1 manifest .\d+ kernels.: 0 errors
+err pattern/s.yaml:3:31: warning: run.kernels 'nope/*' matches no kernel of the manifests given
+
+# An empty file is neither a scenario nor a manifest.
+file empty.yaml
+|
+run check empty.yaml
+out 0 scenarios (0 points), 0 manifests (0 kernels): 1 error
+err empty.yaml: error: the file is empty
+exit 2
+
 # The project's own files are without error.
 shell cd {src} && $LOSSGATE check
 out~ \d+ scenarios \(\d+ points\), \d+ manifests \(\d+ kernels\): 0 errors
