@@ -10,6 +10,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char repro_start[] = "lossgate run ";
 
@@ -247,6 +249,11 @@ static int replay_bundle(const lg_cli *cli, const char *folder, const record *re
     return status;
 }
 
+static bool is_folder(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
 int lg_verb_replay(const lg_cli *cli) {
     if (cli->words.n != 1) {
         fputs("lossgate replay: error: give one case id or folder out/cases/ID\n", stderr);
@@ -260,6 +267,10 @@ int lg_verb_replay(const lg_cli *cli) {
         if (read_bundle(p.bundle, &recorded, &diags)) {
             status = replay_bundle(cli, p.bundle, &recorded, &diags);
         }
+    } else if (is_folder(cli->words.items[0]) && access(p.jsonl, F_OK) != 0) {
+        lg_error(&diags, (lg_loc){0},
+                 "%s has no case.json: give a case id or a folder out/cases/ID",
+                 cli->words.items[0]);
     } else if (find_record(p.jsonl, p.id, &recorded, &diags)) {
         status = replay_line(cli, p.jsonl, &recorded, &diags);
     }

@@ -70,6 +70,9 @@ static char *nearest_pattern(const char *glob, const char *const names[], size_t
         free(part);
     }
     free(parts);
+    if (found && !matches_any(lg_str_text(&fixed), names, n)) {
+        lg_str_add(&fixed, "/*"); // a kernel without its policy
+    }
     found = found && matches_any(lg_str_text(&fixed), names, n);
     char *text = found ? lg_str_take(&fixed) : NULL;
     lg_str_free(&fixed);
