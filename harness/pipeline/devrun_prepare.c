@@ -77,6 +77,41 @@ static lg_loc args_loc(const lg_stage *stage) {
     return stage->args_loc.line ? stage->args_loc : stage->loc;
 }
 
+// The body of the entry in the compiler's text, or NULL.
+static const char *find_body(const char *ptx, const char *entry) {
+    char *head = lg_xasprintf(".entry %s(", entry);
+    const char *found = ptx ? strstr(ptx, head) : NULL;
+    free(head);
+    return found;
+}
+
+// Whether the entry makes a global address of its parameter, as the compiler does with a pointer
+// and not with an integer of the same size.
+static bool is_pointer(const char *body, const char *entry, int index) {
+    char *place = lg_xasprintf("[%s_param_%d]", entry, index);
+    const char *end = body ? strstr(body, "\n}") : NULL;
+    const char *load = body ? strstr(body, place) : NULL;
+    free(place);
+    if (!end || !load || load > end) {
+        return false;
+    }
+    const char *name = load;
+    while (name > body && *name != '%') {
+        name--;
+    }
+    int length = (int)strcspn(name, ",");
+    char *operand = lg_xasprintf(", %.*s;", length, name);
+    bool found = false;
+    const char *at = load;
+    while (!found && (at = strstr(at, "cvta.to.global")) != NULL && at < end) {
+        const char *rest = strchr(at, ',');
+        found = rest && strncmp(rest, operand, strlen(operand)) == 0;
+        at += strlen("cvta.to.global");
+    }
+    free(operand);
+    return found;
+}
+
 static bool report_count(const lg_kernel *kernel, const lg_stage *stage, const char *entry,
                          const size_t *bytes, int n_params, lg_diags *diags) {
     lg_str sizes = {0};
@@ -94,7 +129,7 @@ static bool report_count(const lg_kernel *kernel, const lg_stage *stage, const c
 }
 
 static bool check_args(const lg_kernel *kernel, const lg_stage *stage, const char *entry,
-                       const size_t *bytes, int n_params, lg_diags *diags) {
+                       const char *body, const size_t *bytes, int n_params, lg_diags *diags) {
     if (stage->n_args < 0) { // not known
         return true;
     }
@@ -113,6 +148,9 @@ static bool check_args(const lg_kernel *kernel, const lg_stage *stage, const cha
             ok =
                 lg_error(diags, args_loc(stage), "%s: parameter %d of %s has %zu bytes; '%s' is %s",
                          kernel->name, i, entry, bytes[i], arg, kind_words(kind));
+        } else if (kind != LG_ARG_BUFFER && bytes[i] == 8 && is_pointer(body, entry, i)) {
+            ok = lg_error(diags, args_loc(stage), "%s: parameter %d of %s is a pointer; '%s' is %s",
+                          kernel->name, i, entry, arg, kind_words(kind));
         }
     }
     return ok;
@@ -137,7 +175,8 @@ static bool check_entry(lg_device_session *session, const lg_kernel *kernel, siz
     }
     size_t bytes[LG_MAX_PARAMS];
     int n_params = lg_entry_params(session->driver, function, bytes, LG_MAX_PARAMS);
-    return check_args(kernel, stage, entry, bytes, n_params, diags);
+    const char *body = find_body(session->ptx[ptx].text, entry);
+    return check_args(kernel, stage, entry, body, bytes, n_params, diags);
 }
 
 static bool check_stage_names(const lg_kernel *kernel, const lg_stage *stage, lg_diags *diags) {

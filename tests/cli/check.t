@@ -66,13 +66,15 @@ file two/k.yaml
 |         grid: [1]
 |         block: [32]
 |         args: [input, output]
+|       - {entry: rows, grid: [1], block: [32], args: [head_width, output, samples]}
 run check --compile two
-out 0 scenarios (0 points), 1 manifest (1 kernel): 3 errors
+out 0 scenarios (0 points), 1 manifest (1 kernel): 4 errors
 err two/k.yaml:8:9: error: k: there is no entry rowz in two/k.cu
 err two/k.yaml:8:30: error: kernels.0.stages.0.grid.0 '0-rows' is -1 for a batch of 1 sample of 10 classes; it must be at least 1
 err         - {entry: rowz, grid: [0-rows], block: [32], args: [input]}
 err                                ^
 err two/k.yaml:12:15: error: k: the entry rows has 3 parameters, the stage passes 2; its parameters have 8, 8, 4 bytes
+err two/k.yaml:13:53: error: k: parameter 0 of rows is a pointer; 'head_width' is an integer of 4 or 8 bytes
 exit 2
 
 # A pattern that none of the kernels given has as its name.
