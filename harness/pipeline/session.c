@@ -100,9 +100,6 @@ static void tell_case(session *s, int64_t index) {
     bool last = index == planned->first_case + planned->n_cases - 1;
     // A point that no kernel takes must not vanish, unless a filter chose the kernels or modes.
     bool filtered = s->options->kernel_globs.n > 0 || s->options->mode_globs.n > 0;
-    if (done->run.absent) {
-        lg_tally_absent(&s->tally, &done->run);
-    }
     if (done->run.absent && last && p->n_told == 0) {
         if (!filtered || s->options->only_case) {
             lg_case_run_skip(&done->run);
@@ -110,7 +107,9 @@ static void tell_case(session *s, int64_t index) {
             tell_left_out(s, &done->run.result);
         }
     }
-    if (!done->run.absent) {
+    if (done->run.absent) {
+        lg_tally_absent(&s->tally, &done->run);
+    } else {
         p->n_told++;
         lg_tally_case(&s->tally, &done->run);
         for (int i = 0; i < s->options->n_observers; i++) {
