@@ -105,7 +105,7 @@ typedef struct lg_once_options {
     bool bystanders; // queue unrelated work behind the loss and check it
     // Launched and waited for first, in the same context, by the same kernel: it must end it.
     const lg_batch *before;
-    int block_size;  // index into block_x of each stage (its last, when it has fewer)
+    int block_size; // index into block_x of each stage (its last, when it has fewer)
 } lg_once_options;
 
 enum { LG_MAX_PARAMS = 64 };

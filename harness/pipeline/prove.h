@@ -23,8 +23,8 @@ typedef enum lg_proof {
 } lg_proof;
 
 // `*why` (for FAILED and INAPPLICABLE) lives in `arena`: the bad batch, what came and what the
-// policy promises, which other bad batches were missed and caught, and where the guard stands. Errors of lossgate itself go to `diags`, and the
-// proof fails.
+// policy promises, which other bad batches were missed and caught, and where the guard stands.
+// Errors of lossgate itself go to `diags`, and the proof fails.
 lg_proof lg_prove_column(lg_device_session *device, const lg_kernel *kernel, lg_mode mode,
                          lg_arena *arena, const char **why, lg_diags *diags);
 
