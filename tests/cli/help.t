@@ -47,5 +47,5 @@ has --seed=N
 has --jobs=N
 has --out=DIR
 has --case=ID
-has 3 nothing proven (of a kernel of --kernels, or at all), 4 a fault of lossgate
+has 3 nothing proven (of a kernel of
 hasnt --schema
