@@ -2,6 +2,7 @@
 // A signal on a valid batch: which of its labels the guard refuses, by the rows that were
 // signalled.
 #include "pipeline/attribute_kernel_parts.h"
+#include "pipeline/buffers.h"
 #include "pipeline/devrun_parts.h"
 #include "pipeline/priors.h"
 
@@ -209,12 +210,7 @@ static bool failed_launch_has_labels(const lg_suspicion *s) {
         if (strncmp(stage->entry, entry, n) != 0 || (!stage->entry[n] && entry[n])) {
             continue;
         }
-        for (int k = 0; k < stage->n_args; k++) {
-            if (strcmp(stage->args[k], "target") == 0) {
-                return true;
-            }
-        }
-        return false;
+        return lg_stage_takes(stage, LG_ARG_TARGET);
     }
     return true;
 }

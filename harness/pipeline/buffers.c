@@ -42,6 +42,24 @@ lg_arg_id lg_arg_find(const char *name) {
     return (lg_arg_id)i;
 }
 
+bool lg_stage_takes(const lg_stage *stage, lg_arg_id arg) {
+    for (int i = 0; i < stage->n_args; i++) {
+        if (lg_arg_find(stage->args[i]) == arg) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lg_kernel_takes(const lg_kernel *kernel, lg_arg_id arg) {
+    for (int i = 0; i < kernel->n_stages; i++) {
+        if (lg_stage_takes(&kernel->stages[i], arg)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 lg_arg_kind lg_arg_kind_of(lg_arg_id arg) {
     return kinds[arg];
 }

@@ -58,6 +58,8 @@ typedef struct lg_buffers {
 
 // Index of a name of the vocabulary, or LG_N_ARGS. Scratch names are not in it.
 lg_arg_id lg_arg_find(const char *name);
+bool lg_stage_takes(const lg_stage *stage, lg_arg_id arg);
+bool lg_kernel_takes(const lg_kernel *kernel, lg_arg_id arg); // in any stage
 lg_arg_kind lg_arg_kind_of(lg_arg_id arg);
 
 // Says what is used: a name of the vocabulary, or `scratch_<name>` of the kernel. False: neither.

@@ -27,22 +27,13 @@ typedef struct run {
     const char *earlier_launch; // of a batch before, which ended the context; NULL: it lives
 } run;
 
-static bool uses(const lg_stage *stage, lg_arg_id arg) {
-    for (int i = 0; i < stage->n_args; i++) {
-        if (lg_arg_find(stage->args[i]) == arg) {
-            return true;
-        }
-    }
-    return false;
-}
-
 int lg_stages_of(const lg_kernel *kernel, lg_direction direction, const lg_stage **out) {
     bool forward = direction & LG_FORWARD;
     bool backward = direction & LG_BACKWARD;
     // Backward reads what only forward writes.
     for (int i = 0; i < kernel->n_stages && backward; i++) {
         const lg_stage *stage = &kernel->stages[i];
-        forward |= stage->direction == LG_BACKWARD && uses(stage, LG_ARG_TOTAL_WEIGHT);
+        forward |= stage->direction == LG_BACKWARD && lg_stage_takes(stage, LG_ARG_TOTAL_WEIGHT);
     }
     int n = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -71,10 +62,11 @@ static bool plan_buffers(run *r, int64_t *scratch_bytes) {
             lg_buffers_use(buffers, r->kernel, stage->args[k]);
         }
         buffers->args[LG_ARG_TOTAL_WEIGHT].reported |=
-            !backward && uses(stage, LG_ARG_TOTAL_WEIGHT);
+            !backward && lg_stage_takes(stage, LG_ARG_TOTAL_WEIGHT);
         buffers->args[LG_ARG_OUTPUT].reported |=
-            (r->batch->loss.direction & LG_FORWARD) && uses(stage, LG_ARG_OUTPUT);
-        buffers->args[LG_ARG_GRAD_INPUT].reported |= backward && uses(stage, LG_ARG_GRAD_INPUT);
+            (r->batch->loss.direction & LG_FORWARD) && lg_stage_takes(stage, LG_ARG_OUTPUT);
+        buffers->args[LG_ARG_GRAD_INPUT].reported |=
+            backward && lg_stage_takes(stage, LG_ARG_GRAD_INPUT);
     }
     for (int i = 0; i < r->kernel->n_scratch; i++) {
         if (!lg_sizes_eval(&r->sizes, r->kernel->scratch[i].bytes, 0, r->kernel->loc,

@@ -72,14 +72,7 @@ static const char *options_reason(const lg_kernel *kernel, const lg_batch *batch
     if (lg_tensor_exists(&batch->weight) && !kernel->weights) {
         return "it takes no weights";
     }
-    if (lg_tensor_exists(&batch->pos_weight)) {
-        for (int i = 0; i < kernel->n_stages; i++) {
-            for (int k = 0; k < kernel->stages[i].n_args; k++) {
-                if (lg_arg_find(kernel->stages[i].args[k]) == LG_ARG_POS_WEIGHT) {
-                    return NULL;
-                }
-            }
-        }
+    if (lg_tensor_exists(&batch->pos_weight) && !lg_kernel_takes(kernel, LG_ARG_POS_WEIGHT)) {
         return "it takes no pos_weight";
     }
     return NULL;

@@ -35,30 +35,26 @@ static bool is_label(lg_log_what what) {
     return what == LG_WHAT_LABEL || what == LG_WHAT_LABEL_UINT8;
 }
 
-// The condition that begins so, if whatever begins so is about the same thing.
-static const guard *guard_begun(const char *plain) {
-    const guard *found = NULL;
-    for (size_t i = 0; *plain && i < N_GUARDS; i++) {
-        if (strncmp(guards[i].expression, plain, strlen(plain)) != 0) {
-            continue;
-        }
-        if (found && found->what != guards[i].what &&
-            !(is_label(found->what) && is_label(guards[i].what))) {
-            return NULL;
-        }
-        found = found ? found : &guards[i];
-    }
-    return found;
+static bool begins(const char *text, const char *begin) {
+    return strncmp(text, begin, strlen(begin)) == 0;
 }
 
-// The condition that ends so, if all that do are about labels or about one thing. Which of those
-// for labels it is cannot be told.
-static const guard *guard_ended(const char *plain) {
-    const guard *found = NULL;
+static bool starts_guard(const char *expression, const char *plain) {
+    return *plain && begins(expression, plain);
+}
+
+static bool ends_guard(const char *expression, const char *plain) {
+    size_t length = strlen(expression);
     size_t n = strlen(plain);
+    return length >= n && strcmp(expression + length - n, plain) == 0;
+}
+
+// The condition that begins or ends so, if all that do are about labels or about one thing. Which
+// of those for labels it is cannot be told from an end.
+static const guard *guard_cut(const char *plain, bool (*matches)(const char *, const char *)) {
+    const guard *found = NULL;
     for (size_t i = 0; i < N_GUARDS; i++) {
-        size_t length = strlen(guards[i].expression);
-        if (length < n || strcmp(guards[i].expression + length - n, plain) != 0) {
+        if (!matches(guards[i].expression, plain)) {
             continue;
         }
         if (found && found->what != guards[i].what &&
@@ -88,7 +84,7 @@ void lg_log_guard(lg_log_group *group, const char *expression, size_t n, bool cu
     char plain[PLAIN_BYTES];
     put_plain(plain, expression, n);
     const guard *found = guard_of(plain);
-    found = !found && cut ? guard_begun(plain) : found;
+    found = !found && cut ? guard_cut(plain, starts_guard) : found;
     bool loss = lg_log_is_loss_kernel(group->function);
     if (found) {
         group->what = found->what;
@@ -134,10 +130,6 @@ static bool take_rest(const lg_log_reader *reader, lg_span rest, lg_log_captures
 }
 
 // The last line of a flood may be cut: it is one more of the lines it begins like.
-static bool begins(const char *text, const char *begin) {
-    return strncmp(text, begin, strlen(begin)) == 0;
-}
-
 // Whether the place may be the group's, as far as it goes.
 static bool is_place_of(const lg_log_group *group, const lg_log_group *like) {
     bool whole = *like->function || *like->expression || like->has_thread;
@@ -169,7 +161,7 @@ static void decide_guard(lg_log_group *like, const lg_assert_match *match) {
     lg_log_guard(like, e->text, e->n, match->cut);
     char plain[PLAIN_BYTES];
     put_plain(plain, e->text, e->n);
-    const guard *ended = match->lacks_head && !match->cut ? guard_ended(plain) : NULL;
+    const guard *ended = match->lacks_head && !match->cut ? guard_cut(plain, ends_guard) : NULL;
     if (ended && like->what != ended->what) { // "t < n_classes" may be the end of a longer one
         like->what = ended->what;
         like->fired = ended->fired;
@@ -250,7 +242,7 @@ enum { LEAST_PART = 6 };
 static bool is_known_part(const lg_assert_match *match) {
     char plain[PLAIN_BYTES];
     return put_plain(plain, match->expression.text, match->expression.n) >= LEAST_PART &&
-           (match->cut ? guard_begun(plain) : guard_ended(plain)) != NULL;
+           (match->cut ? guard_cut(plain, starts_guard) : guard_cut(plain, ends_guard)) != NULL;
 }
 
 // Whether a thread without its block and kernel stands before the condition.

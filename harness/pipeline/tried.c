@@ -20,28 +20,17 @@ static uint32_t bit_if(bool condition, enum option option) {
     return condition ? 1u << option : 0;
 }
 
-static bool takes(const lg_kernel *kernel, int arg) {
-    for (int s = 0; s < kernel->n_stages; s++) {
-        for (int a = 0; a < kernel->stages[s].n_args; a++) {
-            if ((int)lg_arg_find(kernel->stages[s].args[a]) == arg) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 lg_tried lg_tried_claimed(const lg_kernel *kernel) {
     bool binary = kernel->family == LG_BCE || kernel->family == LG_BCE_WITH_LOGITS;
     bool labels = !binary && !kernel->probability_targets;
     uint32_t options =
         bit_if(lg_kernel_directions(kernel) & LG_BACKWARD, OPTION_BACKWARD) |
-        bit_if(takes(kernel, LG_ARG_GRAD_OUTPUT), OPTION_UPSTREAM) |
+        bit_if(lg_kernel_takes(kernel, LG_ARG_GRAD_OUTPUT), OPTION_UPSTREAM) |
         bit_if(!binary && kernel->unbatched, OPTION_UNBATCHED) |
         bit_if(!binary && kernel->batched, OPTION_BATCHED) |
         bit_if(!binary && kernel->spatial, OPTION_SPATIAL) |
         bit_if(kernel->strided, OPTION_STRIDED) | bit_if(kernel->weights, OPTION_WEIGHTS) |
-        bit_if(takes(kernel, LG_ARG_POS_WEIGHT), OPTION_POS_WEIGHT) |
+        bit_if(lg_kernel_takes(kernel, LG_ARG_POS_WEIGHT), OPTION_POS_WEIGHT) |
         bit_if(kernel->label_smoothing, OPTION_SMOOTHING) | bit_if(labels, OPTION_IGNORED) |
         bit_if(kernel->policy != LG_POLICY_NONE, OPTION_INVALID);
     // Float targets have the input's type.
