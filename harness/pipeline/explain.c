@@ -30,6 +30,7 @@ static const char *const mark_words[LG_N_MARKS] = {
     [LG_MARK_FRAME] = "functional.py\", line ",
     [LG_MARK_FRAME_JSON] = "functional.py\\\", line ",
     [LG_MARK_FRAME_OPERATOR] = "torch._C._nn.",
+    [LG_MARK_FRAME_COMPILED] = "cpp_fused_",
     [LG_MARK_DSA_HINT] = "Compile with `TORCH_USE_CUDA_DSA`",
     [LG_MARK_LABEL_TAIL] = "n_classes` failed.",
     [LG_MARK_RANGE_TAIL] = "<= one` failed.",
@@ -41,7 +42,6 @@ static const char *const mark_words[LG_N_MARKS] = {
 lg_log_reader *lg_log_open(void) {
     lg_log_reader *reader = lg_xcalloc(1, sizeof *reader);
     reader->buffer = lg_xmalloc(BUFFER_BYTES);
-    reader->flood.group = -1;
     size_t n = (size_t)lg_n_log_patterns + LG_N_MARKS;
     reader->words = lg_xmalloc(n * sizeof *reader->words);
     for (int i = 0; i < lg_n_log_patterns; i++) {
@@ -113,7 +113,7 @@ static lg_log_line line_around(lg_log_reader *reader, size_t hit) {
                          .n = end - start,
                          .hit = hit - start,
                          .cut = !newline && !redrawn && end < reader->n,
-                         .stop = redrawn ? '\r' : '\n',
+                         .ends = newline || redrawn,
                          .number = reader->n_lines + 1};
 }
 
@@ -242,8 +242,7 @@ static void take_last_line(lg_log_reader *reader) {
     const char *drawn = reader->n > start ? memrchr(text + start, '\r', reader->n - start) : NULL;
     start = drawn ? (size_t)(drawn - text) + 1 : start;
     size_t n = reader->n - start;
-    lg_log_line line = {
-        .text = text + start, .n = n, .hit = n, .number = reader->n_lines + 1, .stop = '\n'};
+    lg_log_line line = {.text = text + start, .n = n, .hit = n, .number = reader->n_lines + 1};
     for (int i = LG_MARK_KERNEL_FORWARD; i <= LG_MARK_KERNEL_SPATIAL; i++) {
         if (n == 0 || memmem(line.text, n, mark_words[i], strlen(mark_words[i]))) {
             return; // it was found by that

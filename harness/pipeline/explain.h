@@ -86,6 +86,7 @@ typedef struct lg_log_group {
     bool has_width, has_ignore;
     int64_t width, ignore_index;
     int64_t row;          // of the first line, -1: not said
+    const char *bound;    // what the index of a compiled kernel must be below, as written, or NULL
     const char *words[2]; // %w of the pattern
     const char *labels;   // the whole list of labels where the text has one (TensorFlow), or NULL
     bool labels_cut;      // it went on beyond what is looked at

@@ -194,6 +194,7 @@ static void take_match(lg_log_reader *reader, const lg_log_line *line,
     char file[256];
     char function[256];
     char expression[256];
+    char bound[128];
     lg_log_group like = {.source = LG_LOG_ASSERT,
                          .form = match->form,
                          .line = match->line,
@@ -211,8 +212,10 @@ static void take_match(lg_log_reader *reader, const lg_log_line *line,
     }
     memcpy(like.block, match->block, sizeof like.block);
     memcpy(like.thread, match->thread, sizeof like.thread);
-    decide_guard(&like, match);
     lg_log_captures found = {0};
+    if (!lg_log_compiled(&like, match->expression, bound, sizeof bound, &found)) {
+        decide_guard(&like, match);
+    }
     const lg_log_pattern *pattern = NULL;
     if (match->form == LG_ASSERT_PLAIN && take_rest(reader, match->rest, &found, &pattern) &&
         like.what == LG_WHAT_UNKNOWN) {
@@ -231,7 +234,7 @@ static void take_match(lg_log_reader *reader, const lg_log_line *line,
     }
     lg_log_group_captures(group, &found);
     if (match->form == LG_ASSERT_CUDA && match->rest.n == 0 && !match->cut) {
-        lg_log_flood_start(reader, line, match->file.text, (int)(group - reader->groups));
+        lg_log_flood_start(reader, line, match->file, (int)(group - reader->groups));
     }
 }
 

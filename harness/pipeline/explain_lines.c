@@ -67,6 +67,7 @@ lg_log_group *lg_log_group_add(lg_log_reader *reader, const lg_log_group *like,
     group->expression = keep(arena, like->expression);
     group->words[0] = keep(arena, like->words[0]);
     group->words[1] = keep(arena, like->words[1]);
+    group->bound = keep(arena, like->bound);
     group->access = keep(arena, like->access);
     group->direction = keep(arena, like->direction);
     group->text = keep(arena, like->text);
@@ -225,8 +226,8 @@ static bool take_pattern(lg_log_reader *reader, const lg_log_line *line,
         }
     }
     bool traced = is_traced(reader, line->number);
-    if (pattern->needs_frame && !traced) {
-        like.what = LG_WHAT_OTHER_OP;
+    if (pattern->frame && !traced) {
+        like.what = pattern->frame == 1 ? LG_WHAT_OTHER_OP : LG_WHAT_UNKNOWN;
         like.cause = LG_CAUSE_NONE;
         like.fired = "a check that several operations have; no traceback here names a loss";
     }
@@ -266,7 +267,8 @@ static bool names_a_loss(const char *text, size_t n) {
     return false;
 }
 
-// `File ".../functional.py", line N, in cross_entropy` and `return torch._C._nn.nll_loss_nd(`.
+// `File ".../functional.py", line N, in cross_entropy`, `return torch._C._nn.nll_loss_nd(` and
+// `cpp_fused__log_softmax_nll_loss_forward_0(`.
 static bool take_frame(lg_log_reader *reader, const lg_log_line *line) {
     if (names_a_loss(line->text + line->hit, line->n - line->hit)) {
         reader->frame_line = line->number;
@@ -296,6 +298,7 @@ bool lg_log_take(lg_log_reader *reader, const lg_log_line *line, size_t word) {
     case LG_MARK_FRAME:
     case LG_MARK_FRAME_JSON:
     case LG_MARK_FRAME_OPERATOR:
+    case LG_MARK_FRAME_COMPILED:
         return take_frame(reader, line);
     case LG_MARK_DSA_HINT:
         reader->dsa_hint = true;

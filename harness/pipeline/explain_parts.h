@@ -26,7 +26,7 @@ typedef struct lg_log_pattern {
     const char *pattern;
     lg_log_what what;
     lg_cause cause;
-    bool needs_frame;
+    int frame; // explain_texts.def
     const char *fired;
 } lg_log_pattern;
 
@@ -54,6 +54,7 @@ typedef enum lg_log_mark {
     LG_MARK_FRAME,
     LG_MARK_FRAME_JSON,
     LG_MARK_FRAME_OPERATOR,
+    LG_MARK_FRAME_COMPILED,
     LG_MARK_DSA_HINT,
     LG_MARK_LABEL_TAIL,
     LG_MARK_RANGE_TAIL,
@@ -88,13 +89,17 @@ typedef struct lg_log_decoder {
     unsigned half;
 } lg_log_decoder;
 
-// What lines that follow an assert line must begin and end with to be of its flood.
+// What lines that follow an assert line must begin and end with to be of its flood, as they stand
+// in the log.
 typedef struct lg_log_flood {
-    int group; // -1: none
-    size_t n_head, n_tail;
-    char head[1024]; // the file up to `block: [`
-    char tail[1024]; // from ` Assertion` on, with what ends the line
+    int group;
+    bool in_json;
+    size_t n_head, n_tail; // 0: none
+    char head[1024];       // the file up to `block: [`
+    char tail[1024];       // from ` Assertion` on, with what ends the line
 } lg_log_flood;
+
+enum { LG_LOG_FLOODS = 4 }; // asserts that alternate: of several kernels, of several processes
 
 struct lg_log_reader {
     lg_arena arena;
@@ -114,7 +119,8 @@ struct lg_log_reader {
     int64_t n_dropped;
     bool dsa_hint;
     int64_t frame_line; // the line a loss was last seen in a traceback, 0: never
-    lg_log_flood flood;
+    lg_log_flood floods[LG_LOG_FLOODS];
+    int next_flood; // the one that is replaced next
     lg_log_block access, record;
 };
 
@@ -122,11 +128,15 @@ struct lg_log_reader {
 typedef struct lg_log_line {
     const char *text;
     size_t n;
-    size_t hit;      // where the word was found
-    bool cut;        // the line goes on behind
-    bool is_cleaned; // not as it stands in the buffer
-    char stop;       // what ends it: a newline or a carriage return
-    int64_t number;  // from 1
+    size_t hit;     // where the word was found
+    bool cut;       // the line goes on behind
+    bool ends;      // with a newline or a carriage return
+    int64_t number; // from 1
+    // As it stands in the buffer, up to where what was taken of it ends; lg_log_undo sets them.
+    const char *raw;
+    size_t n_raw;
+    size_t raw_room; // bytes up to the end of the line
+    bool in_json;
 } lg_log_line;
 
 // --- explain_encoding.c -------------------------------------------------------------------------
@@ -167,12 +177,17 @@ bool lg_log_take_tail(lg_log_reader *reader, const lg_log_line *line);
 // it.
 bool lg_log_take_cut(lg_log_reader *reader, const lg_log_line *line, bool last);
 
+// --- explain_compiled.c -------------------------------------------------------------------------
+
+// Reads the condition of a kernel that torch.compile made: whose it is, by the group's function,
+// and the bound, into `bound` and as a width. false: it is no such condition.
+bool lg_log_compiled(lg_log_group *like, lg_span condition, char *bound, size_t bound_bytes,
+                     lg_log_captures *found);
+
 // --- explain_flood.c ----------------------------------------------------------------------------
 
-// Remembers an assert line of CUDA's form, whose file begins at `file`, as one that may be
-// repeated.
-void lg_log_flood_start(lg_log_reader *reader, const lg_log_line *line, const char *file,
-                        int group);
+// Remembers an assert line of CUDA's form, which names `file`, as one that may be repeated.
+void lg_log_flood_start(lg_log_reader *reader, const lg_log_line *line, lg_span file, int group);
 // Whether the line with `Assertion ` at `hit` is that one again; counts it, `*end` is its newline.
 bool lg_log_flood_take(lg_log_reader *reader, size_t hit, size_t *end);
 

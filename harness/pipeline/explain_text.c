@@ -146,6 +146,22 @@ static void print_values(lg_str *out, const lg_log_group *group) {
     lg_str_add(out, "\n");
 }
 
+static void print_bound(lg_str *out, const lg_log_group *group) {
+    bool label = group->what == LG_WHAT_LABEL;
+    if (group->n_values > 0 || (!group->bound && !group->has_width)) {
+        return;
+    }
+    field(out, "bound");
+    if (group->has_width) {
+        lg_str_printf(out, "the index must be below %" PRId64 ": %s\n", group->width,
+                      label ? "the head has so many outputs"
+                            : "so many outputs has the head, if the check is a loss's");
+    } else {
+        lg_str_printf(out, "the index must be below %s, a size that the log does not hold\n",
+                      group->bound);
+    }
+}
+
 static void print_causes(lg_str *out, const lg_log_finding *finding) {
     for (int i = 0; i < finding->n_guesses; i++) {
         const lg_log_guess *guess = &finding->guesses[i];
@@ -297,13 +313,15 @@ static void print_unknown(lg_str *out, const lg_log_finding *finding) {
     if (first) {
         print_place(out, first);
         print_cut(out, first);
+        print_bound(out, first);
     }
     print_others(out, finding);
     next_line(out, true, "look up what stands there; if it is a check of class indices:");
     next_line(out, false,
               "before the loss: numpy.save(\"labels.npy\", target.cpu().numpy()); then");
-    field(out, "");
-    lg_str_add(out, "lossgate diagnose --targets labels.npy --head-width C\n");
+    if (first) {
+        next_diagnose(out, first);
+    }
 }
 
 static void print_loss_fault(lg_str *out, const lg_log_finding *finding) {
@@ -323,6 +341,7 @@ static void print_loss_fault(lg_str *out, const lg_log_finding *finding) {
     }
     print_access(out, group);
     print_values(out, group);
+    print_bound(out, group);
     if (finding->rows) {
         field(out, "rows");
         lg_str_printf(out, "%s\n", finding->rows);

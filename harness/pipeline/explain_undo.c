@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Undoes what stands between a program's line and the log: a JSON string (as container logs are
-// kept), colours of a terminal, and HTML's escapes.
+// kept), colours of a terminal, HTML's escapes, and newlines within a condition.
 #include "pipeline/explain_parts.h"
 
 #include <string.h>
@@ -164,19 +164,74 @@ static bool has_marks(const lg_log_line *line) {
     return memchr(line->text, ESC, line->n) != NULL;
 }
 
-size_t lg_log_undo(lg_log_reader *reader, lg_log_line *line) {
-    size_t used = line->n;
-    size_t string = json_string(line);
-    if (line->n > sizeof reader->cleaned) {
-        return used;
+// --- conditions that a newline parts ------------------------------------------------------------
+
+enum { MOST_JOINED = 3, JOINED_BYTES = 2048 };
+
+static bool has(const char *text, size_t n, const char *part) {
+    return n && memmem(text, n, part, strlen(part)) != NULL;
+}
+
+// Where the line ends on which a condition ends that begins at `from`; NULL: on none of the next.
+static const char *condition_end(const char *from, const char *end) {
+    const char *newline = from;
+    for (int i = 0; i <= MOST_JOINED && newline; i++) {
+        newline = memchr(newline + (i > 0), '\n', (size_t)(end - newline - (i > 0)));
+        size_t n = newline ? (size_t)(newline - from) : 0;
+        if (has(from, n, "` failed.") || has(from, n, "' failed.")) {
+            return i > 0 && !has(from, n, "Assertion ") && !has(from, n, ": block: [") ? newline
+                                                                                       : NULL;
+        }
     }
+    return NULL;
+}
+
+// A long condition, or one that a terminal wrapped, is one line with blanks for the newlines.
+static void join_condition(lg_log_reader *reader, lg_log_line *line) {
+    static const char mark[] = "Assertion `";
+    size_t at = line->hit + sizeof mark - 1;
+    if (at > line->n || memcmp(line->text + line->hit, mark, sizeof mark - 1) != 0) {
+        return;
+    }
+    const char *from = line->text + at;
+    size_t room = (size_t)(reader->buffer + reader->n - from);
+    const char *end = condition_end(from, from + (room < JOINED_BYTES ? room : JOINED_BYTES));
+    size_t n = end ? (size_t)(end - line->text) : 0;
+    if (!end || n > sizeof reader->cleaned) {
+        return;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        char c = line->text[i] == '\n' || line->text[i] == '\r' ? ' ' : line->text[i];
+        if (c != ' ' || i < at || reader->cleaned[kept - 1] != ' ') {
+            reader->cleaned[kept++] = c;
+        }
+    }
+    line->text = reader->cleaned;
+    line->n = kept;
+    line->raw_room = n;
+    line->n_raw = n;
+}
+
+size_t lg_log_undo(lg_log_reader *reader, lg_log_line *line) {
+    line->raw = line->text;
+    line->n_raw = line->n;
+    line->raw_room = line->n;
+    if (line->n > sizeof reader->cleaned) {
+        return line->n;
+    }
+    if (line->ends) {
+        join_condition(reader, line);
+    }
+    size_t used = line->n_raw;
+    size_t string = json_string(line);
     if (string < line->n) {
         undo_json(line, string, reader->cleaned, &used);
-        line->is_cleaned = true;
+        line->n_raw = used;
+        line->in_json = true;
     }
     if (has_marks(line)) {
         undo_marks(line, reader->cleaned); // in place: nothing grows
-        line->is_cleaned = true;
     }
     return used;
 }

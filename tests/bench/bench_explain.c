@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast logs are read: a flood of one assert, a flood behind a logger's changing prefix, an
-// ordinary training log, and one line without an end; beside memchr over the same bytes. Processor
-// time.
+// How fast logs are read: a flood of one assert, behind a logger's changing prefix, in a
+// container's JSON, in colours, of two asserts that alternate; an ordinary training log, and one
+// line without an end; beside memchr over the same bytes. Processor time.
 #include "pipeline/explain.h"
 #include "support/alloc.h"
 
@@ -19,9 +19,10 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-#define ASSERT_LINE                                                                                \
+#define ASSERT_HEAD                                                                                \
     "/pytorch/aten/src/ATen/native/cuda/Loss.cu:250: nll_loss_forward_reduce_cuda_kernel_2d: "     \
-    "block: [0,0,0], thread: [%d,0,0] Assertion `t >= 0 && t < n_classes` failed.\n"
+    "block: [0,0,0], thread: [%d,0,0] Assertion "
+#define ASSERT_LINE ASSERT_HEAD "`t >= 0 && t < n_classes` failed.\n"
 
 static void add_flood(lg_str *out, int i) {
     lg_str_printf(out, ASSERT_LINE, i % 32);
@@ -30,6 +31,24 @@ static void add_flood(lg_str *out, int i) {
 static void add_prefixed(lg_str *out, int i) {
     lg_str_printf(out, "[rank%d] 10:00:%02d.%03d ", i % 8, i / 1000 % 60, i % 1000);
     lg_str_printf(out, ASSERT_LINE, i % 32);
+}
+
+static void add_container(lg_str *out, int i) {
+    lg_str_printf(out,
+                  "{\"log\":\"" ASSERT_HEAD
+                  "`t \\u003e= 0 \\u0026\\u0026 t \\u003c n_classes` failed.\\n\",\"stream\":"
+                  "\"stderr\",\"time\":\"2026-01-01T10:00:%02d.%09dZ\"}\n",
+                  i % 32, i / 1000 % 60, i % 1000 * 1000003);
+}
+
+static void add_coloured(lg_str *out, int i) {
+    lg_str_add(out, "\x1b[31m");
+    lg_str_printf(out, ASSERT_HEAD "`t >= 0 && t < n_classes` failed.\x1b[0m\n", i % 32);
+}
+
+static void add_alternating(lg_str *out, int i) {
+    lg_str_printf(out, ASSERT_HEAD, i % 32);
+    lg_str_add(out, i % 2 ? "`t >= 0 && t < n_classes` failed.\n" : "`t < n_classes` failed.\n");
 }
 
 static void add_training(lg_str *out, int i) {
@@ -82,10 +101,11 @@ static double count_lines(const lg_str *piece, int64_t *n_lines) {
 }
 
 int main(void) {
-    static const log_kind kinds[] = {{"flood of one assert", add_flood},
-                                     {"flood, prefixed lines", add_prefixed},
-                                     {"training log", add_training},
-                                     {"one endless line", add_endless}};
+    static const log_kind kinds[] = {
+        {"flood of one assert", add_flood}, {"flood, prefixed lines", add_prefixed},
+        {"flood in JSON", add_container},   {"flood in colours", add_coloured},
+        {"two floods", add_alternating},    {"training log", add_training},
+        {"one endless line", add_endless}};
     printf("%-24s %8s %10s %12s %12s %10s\n", "log", "MB", "lines", "explain MB/s", "memchr MB/s",
            "asserts");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

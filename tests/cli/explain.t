@@ -134,3 +134,13 @@ has rows 5, 37, 69
 has    1.  label_equals_width
 hasnt %
 exit 1
+
+# A kernel that torch.compile made: its name has the loss, its condition the head width.
+file compiled.log
+| /tmp/c/cpi.py:37: triton_per_fused__log_softmax_nll_loss_forward_1: block: [2,0,0], thread: [53,0,0] Assertion `index out of bounds: 0 <= tmp4 < 50257` failed.
+run explain compiled.log
+out LOSS FAULT — device assert `index out of bounds: 0 <= tmp4 < 50257`, line 1
+out*
+has bound     the index must be below 50257: the head has so many outputs
+has lossgate diagnose --targets labels.npy --head-width 50257
+exit 1
