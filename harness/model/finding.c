@@ -77,7 +77,8 @@ const char *lg_finding_not_excluded(const lg_finding *finding, lg_arena *arena) 
             listed[causes[k]] = true;
         }
     }
-    const char *kept = text.n > 0 ? lg_arena_strdup(arena, lg_str_text(&text)) : NULL;
+    const char *kept =
+        text.n > 0 ? lg_arena_printf(arena, "%s cannot be excluded", lg_str_text(&text)) : NULL;
     lg_str_free(&text);
     return kept;
 }

@@ -54,7 +54,7 @@ enum { LG_PERCENT_BYTES = 16 };
 // A probability as people read it: "62 %", "99.6 %", ">99.9 %", "<0.1 %". Returns `out`.
 const char *lg_percent_text(double probability, char out[LG_PERCENT_BYTES]);
 
-// "negative_labels (0.4 %), corrupt_labels (<0.1 %)": what cannot be excluded beside what is named;
+// "negative_labels (0.4 %), corrupt_labels (<0.1 %) cannot be excluded": beside what is named;
 // NULL when there is nothing. In `arena`.
 const char *lg_finding_not_excluded(const lg_finding *finding, lg_arena *arena);
 

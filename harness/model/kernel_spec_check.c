@@ -41,36 +41,6 @@ static bool is_scratch(const lg_kernel *kernel, const char *arg) {
     return false;
 }
 
-enum { MAX_KNOWN = 128 };
-
-static bool check_arg(const kernel_check *check, int stage, int index) {
-    const lg_kernel *kernel = &check->draft->kernel;
-    lg_arena *scratch = check->binder->scratch;
-    const char *arg = kernel->stages[stage].args[index];
-    bool of_scratch = arg && strncmp(arg, "scratch_", 8) == 0;
-    if (!arg || (of_scratch && kernel->n_scratch == 0 && !knows(check, "scratch"))) {
-        return true; // told before, or not known
-    }
-    size_t n_names;
-    const char *const *names = lg_arg_names(&n_names);
-    const char *known[MAX_KNOWN];
-    size_t n = 0;
-    for (size_t i = 0; i < n_names && n < MAX_KNOWN; i++) {
-        if (strcmp(arg, names[i]) == 0) {
-            return true;
-        }
-        known[n++] = names[i];
-    }
-    if (is_scratch(kernel, arg)) {
-        return true;
-    }
-    for (int i = 0; i < kernel->n_scratch && n < MAX_KNOWN; i++) {
-        known[n++] = lg_arena_printf(scratch, "scratch_%s", kernel->scratch[i].name);
-    }
-    return error_at(check, lg_arena_printf(scratch, "stages.%d.args.%d", stage, index),
-                    "unknown argument '%.60s'%s", arg, lg_bind_hint(check->binder, arg, known, n));
-}
-
 bool lg_kernel_has_arg(const lg_kernel *kernel, const char *arg) {
     size_t n;
     const char *const *names = lg_arg_names(&n);
@@ -79,6 +49,31 @@ bool lg_kernel_has_arg(const lg_kernel *kernel, const char *arg) {
         found = strcmp(arg, names[i]) == 0;
     }
     return found;
+}
+
+enum { MAX_KNOWN = 128 };
+
+static bool check_arg(const kernel_check *check, int stage, int index) {
+    const lg_kernel *kernel = &check->draft->kernel;
+    lg_arena *scratch = check->binder->scratch;
+    const char *arg = kernel->stages[stage].args[index];
+    bool of_scratch = arg && strncmp(arg, "scratch_", 8) == 0;
+    if (!arg || (of_scratch && kernel->n_scratch == 0 && !knows(check, "scratch")) ||
+        lg_kernel_has_arg(kernel, arg)) {
+        return true; // told before, or not known, or right
+    }
+    size_t n_names;
+    const char *const *names = lg_arg_names(&n_names);
+    const char *known[MAX_KNOWN];
+    size_t n = 0;
+    for (size_t i = 0; i < n_names && n < MAX_KNOWN; i++) {
+        known[n++] = names[i];
+    }
+    for (int i = 0; i < kernel->n_scratch && n < MAX_KNOWN; i++) {
+        known[n++] = lg_arena_printf(scratch, "scratch_%s", kernel->scratch[i].name);
+    }
+    return error_at(check, lg_arena_printf(scratch, "stages.%d.args.%d", stage, index),
+                    "unknown argument '%.60s'%s", arg, lg_bind_hint(check->binder, arg, known, n));
 }
 
 // Also a word that is likely meant for it.

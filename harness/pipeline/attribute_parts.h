@@ -62,6 +62,8 @@ void lg_fact_add_nonfinite(lg_diagnosis *d, int64_t n_rows, int64_t first);
 // Rows of class probabilities that hold NaN or infinity, and that are no probabilities.
 void lg_fact_add_target_nonfinite(lg_diagnosis *d, int64_t n_rows, int64_t first);
 void lg_fact_add_not_probabilities(lg_diagnosis *d, int64_t n_rows, int64_t first);
+// Input rows that are no log-probabilities, for nll_loss; n_rows 0: all are probabilities.
+void lg_fact_add_no_logs(lg_diagnosis *d, int64_t n_rows);
 // Whether a label of a floating-point target is none: a fraction, NaN, or out of range.
 bool lg_float_label_is_bad(const lg_batch *batch, double value);
 // Whether any of n packed elements is NaN or infinite; false for integers.

@@ -301,6 +301,20 @@ void lg_diagnose_values(lg_diagnosis *d) {
     }
 }
 
+void lg_fact_add_no_logs(lg_diagnosis *d, int64_t n_rows) {
+    bool softmax = n_rows == 0;
+    lg_fact_add(d, LG_CAUSE_VALUE_DOMAIN,
+                softmax ? "every input row lies in [0, 1] and sums to 1: probabilities, not their "
+                          "logarithms"
+                        : lg_arena_printf(&d->finding->arena,
+                                          "%" PRId64 " input rows have entries above 0, which no "
+                                          "log-probability is",
+                                          n_rows),
+                softmax ? "take the logarithm (log_softmax instead of softmax)"
+                        : "apply log_softmax first, or use cross_entropy");
+    d->facts[d->n_facts - 1].doubtful = !softmax;
+}
+
 // Rows that cannot be log-probabilities. A few rows are looked at first: the rest only if they show
 // something, because the input may be large and is right nearly always. `sure`: only when every row
 // is class probabilities, which nothing else looks like.
@@ -337,17 +351,7 @@ static void note_value_domain(lg_diagnosis *d, bool sure) {
     if (!told) {
         return;
     }
-    bool softmax = n_probabilities == n_live;
-    lg_fact_add(d, LG_CAUSE_VALUE_DOMAIN,
-                softmax ? "every input row lies in [0, 1] and sums to 1: probabilities, not their "
-                          "logarithms"
-                        : lg_arena_printf(&d->finding->arena,
-                                          "%" PRId64 " input rows have entries above 0, which no "
-                                          "log-probability is",
-                                          n),
-                softmax ? "take the logarithm (log_softmax instead of softmax)"
-                        : "apply log_softmax first, or use cross_entropy");
-    d->facts[d->n_facts - 1].doubtful = !softmax;
+    lg_fact_add_no_logs(d, n_probabilities == n_live ? 0 : n);
 }
 
 static void warn_no_supervision(lg_diagnosis *d) {

@@ -4,7 +4,6 @@
 #include "model/tensor_file.h"
 #include "pipeline/attribute_parts.h"
 #include "pipeline/diagnose_parts.h"
-#include "pipeline/domain.h"
 #include "pipeline/hostcheck.h"
 #include "support/alloc.h"
 
@@ -25,26 +24,21 @@ static void free_pass(lg_diagnose_pass *p) {
     free(p->labels);
     free(p->reals);
     free(p->bad);
-    free(p->n_minus);
-    free(p->sums);
+    free(p->logit_rows);
 }
 
 // --- the pass -----------------------------------------------------------------------------------
 
-static int64_t spatial_of(const lg_diagnose_pass *p) {
-    return p->has_logits ? lg_batch_spatial(&p->batch) : 1;
-}
-
 static bool allocate(lg_diagnose_pass *p, lg_diags *diags) {
-    int64_t spatial = spatial_of(p);
+    p->spatial = p->has_logits ? lg_batch_spatial(&p->batch) : 1;
+    int64_t spatial = p->spatial;
     int64_t samples = spatial > 0 && spatial < LG_SOURCE_BLOCK ? LG_SOURCE_BLOCK / spatial : 1;
     p->n_block = spatial > 0 ? samples * spatial : 1;
     size_t n = (size_t)p->n_block;
     p->labels = lg_buffer_alloc(n * sizeof *p->labels);
     p->reals = lg_buffer_alloc(n * sizeof *p->reals);
     p->bad = lg_buffer_alloc(n * sizeof *p->bad);
-    p->n_minus = p->has_logits ? lg_buffer_alloc(n * sizeof *p->n_minus) : NULL;
-    p->sums = p->has_logits ? lg_buffer_alloc(n * sizeof *p->sums) : NULL;
+    p->logit_rows = p->has_logits ? lg_buffer_alloc(n * sizeof *p->logit_rows) : NULL;
     int64_t width = lg_batch_head_width(&p->batch);
     p->looks_soft = p->has_logits && width > 1;
     p->has_table = lg_label_table_init(&p->table, width, p->options->classes,
@@ -52,8 +46,7 @@ static bool allocate(lg_diagnose_pass *p, lg_diags *diags) {
     const lg_array_source *t = &p->targets;
     bool map = p->has_table && t->rank >= 3;
     bool mapped = !map || lg_label_table_set_map(&p->table, t->shape[t->rank - 1]);
-    bool ok = p->labels && p->reals && p->bad && (!p->has_logits || (p->n_minus && p->sums)) &&
-              p->has_table;
+    bool ok = p->labels && p->reals && p->bad && (!p->has_logits || p->logit_rows) && p->has_table;
     ok = ok && mapped;
     return ok ||
            lg_error(diags, (lg_loc){.file = p->options->targets},
@@ -92,10 +85,7 @@ static void take_labels(lg_diagnose_pass *p, int64_t n) {
         p->bad[i] = label != ignored && (uint64_t)label >= (uint64_t)width;
         if (!p->bad[i] && label != ignored && p->options->classes > 0 &&
             label >= p->options->classes) {
-            if (p->n_beyond < LG_DIAGNOSE_ROWS) {
-                p->beyond_rows[p->n_beyond] = p->n_rows + i;
-            }
-            p->n_beyond++;
+            lg_row_list_add(&p->beyond, p->n_rows + i);
         }
         lg_label_table_add(&p->table, label);
     }
@@ -109,66 +99,13 @@ static void take_labels(lg_diagnose_pass *p, int64_t n) {
     }
 }
 
-// One entry that is NaN or infinite. attribute_values.c has the rule: -inf is how classes are
-// masked.
-static void take_nonfinite(lg_diagnose_pass *p, int64_t row, int64_t c, double value,
-                           bool *broken) {
-    int64_t label = p->labels[row];
-    if (label == p->options->ignore_index) {
-        return;
-    }
-    bool minus = value == -INFINITY;
-    p->n_minus[row] += minus;
-    broken[row] = broken[row] || !minus || c == label;
-}
-
-// The logits of a block of rows, in pieces.
-static bool take_logits(lg_diagnose_pass *p, int64_t n_rows, lg_diags *diags) {
-    int64_t spatial = spatial_of(p);
-    int64_t width = lg_batch_head_width(&p->batch);
-    int64_t left = n_rows * width;
-    int64_t at = 0;
-    bool *broken = lg_xcalloc((size_t)n_rows + 1, sizeof *broken);
-    memset(p->n_minus, 0, (size_t)n_rows * sizeof *p->n_minus);
-    memset(p->sums, 0, (size_t)n_rows * sizeof *p->sums);
-    while (left > 0) {
-        int64_t got = lg_source_raw(&p->logits, left, diags);
-        if (got <= 0) {
-            free(broken);
-            return false;
-        }
-        bool look = lg_any_nonfinite(p->logits.dtype, p->logits.raw, (size_t)got);
-        for (int64_t i = 0; (look || p->looks_soft) && i < got; i++) {
-            double value = lg_dtype_get_f64(p->logits.dtype, p->logits.raw, i);
-            int64_t flat = at + i;
-            int64_t row = flat / (width * spatial) * spatial + flat % spatial;
-            if (!isfinite(value)) {
-                take_nonfinite(p, row, flat / spatial % width, value, broken);
-            }
-            p->sums[row] += value;
-            p->looks_soft = p->looks_soft && lg_could_be_probability(value);
-        }
-        at += got;
-        left -= got;
-    }
-    for (int64_t i = 0; i < n_rows; i++) {
-        if (broken[i] || (width > 0 && p->n_minus[i] == width)) {
-            p->first_nonfinite = p->n_nonfinite++ == 0 ? p->n_rows + i : p->first_nonfinite;
-            p->bad[i] = true;
-        }
-        p->looks_soft = p->looks_soft && lg_could_be_probability_sum(p->sums[i]);
-    }
-    free(broken);
-    return true;
-}
-
 static void note_rows(lg_diagnose_pass *p, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         if (p->bad[i]) {
-            if (p->n_bad < LG_DIAGNOSE_ROWS) {
-                p->first_rows[p->n_bad] = p->n_rows + i;
-            }
-            p->n_bad++;
+            lg_row_list_add(&p->bad_rows, p->n_rows + i);
+        }
+        if (p->bad[i] || (p->has_logits && p->logit_rows[i].above)) {
+            lg_row_list_add(&p->any_rows, p->n_rows + i);
         }
     }
     p->n_rows += n;
@@ -181,7 +118,7 @@ static bool run_pass(lg_diagnose_pass *p, lg_diags *diags) {
     int64_t n;
     while ((n = read_labels(p, diags)) > 0) {
         take_labels(p, n);
-        if (p->has_logits && !take_logits(p, n, diags)) {
+        if (p->has_logits && !lg_diagnose_take_logits(p, n, diags)) {
             return false;
         }
         note_rows(p, n);
@@ -245,11 +182,8 @@ static int by_count(const void *a, const void *b) {
     return (left->value > right->value) - (left->value < right->value);
 }
 
-static void list_rows(const lg_diagnose_pass *p, lg_finding *finding) {
+static void list_values(const lg_diagnose_pass *p, lg_finding *finding) {
     enum { MAX_VALUES = 16 };
-    finding->n_rows = p->n_bad < LG_DIAGNOSE_ROWS ? p->n_bad : LG_DIAGNOSE_ROWS;
-    finding->rows = lg_arena_array(&finding->arena, LG_DIAGNOSE_ROWS, sizeof *finding->rows);
-    memcpy(finding->rows, p->first_rows, (size_t)finding->n_rows * sizeof *finding->rows);
     if (!p->has_table || p->table.n_out == 0) {
         return;
     }
@@ -271,11 +205,10 @@ static void add_beyond(lg_diagnose_pass *p, lg_diagnosis *d) {
                                 "%" PRId64 " label%s beyond the %" PRId64
                                 " classes stated: they reach %" PRId64
                                 ", the first is in row %" PRId64,
-                                p->n_beyond, p->n_beyond == 1 ? " is" : "s are", e->classes, e->max,
-                                p->beyond_rows[0]),
+                                p->beyond.n, p->beyond.n == 1 ? " is" : "s are", e->classes, e->max,
+                                p->beyond.first[0]),
                 "look at these labels, or state the number of classes as it is");
-    p->n_bad = p->n_beyond;
-    memcpy(p->first_rows, p->beyond_rows, sizeof p->first_rows);
+    p->bad_rows = p->beyond;
 }
 
 static void conclude(lg_diagnose_pass *p, lg_diagnose_result *out) {
@@ -295,9 +228,10 @@ static void conclude(lg_diagnose_pass *p, lg_diagnose_result *out) {
                         "give the head one output a class");
         }
     }
-    if (d.n_facts == 0 && d.n_explanations == 0 && p->n_beyond > 0) {
+    if (d.n_facts == 0 && d.n_explanations == 0 && p->beyond.n > 0) {
         add_beyond(p, &d);
     }
+    lg_diagnose_add_no_logs(p, &d);
     if (d.n_facts == 0 && d.n_explanations == 0) {
         if (p->one_hot) {
             lg_add_one_hot(p, &d, LG_CAUSE_SHAPE_LAYOUT);
@@ -306,8 +240,8 @@ static void conclude(lg_diagnose_pass *p, lg_diagnose_result *out) {
         out->finding.warning = d.n_facts > 0;
     }
     lg_diagnosis_conclude(&d);
-    list_rows(p, &out->finding);
-    out->n_bad = p->n_bad;
+    list_values(p, &out->finding);
+    lg_row_list_tell(&p->bad_rows, out);
     out->n_rows = d.n_rows;
     out->has_evidence = p->has_table;
     out->evidence = p->has_table ? p->table.evidence : (lg_label_evidence){0};

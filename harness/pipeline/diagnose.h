@@ -10,7 +10,8 @@
 //
 // It is the finding that lg_attribute makes of the same batch under cross_entropy, except that it
 // lists the first LG_DIAGNOSE_ROWS rows only, and among the values those out of range; that NaN and
-// infinities among labels are told as such; and that labels from `classes` on are a fault.
+// infinities among labels are told as such; that labels from `classes` on are a fault; and that for
+// nll_loss an input above 0 is one, where a run's finding only warns: here the array is judged.
 #ifndef LG_PIPELINE_DIAGNOSE_H
 #define LG_PIPELINE_DIAGNOSE_H
 
@@ -34,6 +35,12 @@ typedef struct lg_diagnose_options {
     lg_loss_kind loss; // 0: cross_entropy, or binary_cross_entropy for floats and one output
 } lg_diagnose_options;
 
+// Rows, counted, and the first of them.
+typedef struct lg_row_list {
+    int64_t n;
+    int64_t first[LG_DIAGNOSE_ROWS];
+} lg_row_list;
+
 // Values that are no numbers.
 typedef struct lg_nonfinite_count {
     int64_t n_nan, n_plus, n_minus; // NaN, infinities
@@ -49,8 +56,8 @@ typedef struct lg_class_rows {
     lg_nonfinite_count nonfinite;   // entries
     int64_t n_broken, first_broken; // rows whose logits hold NaN or an infinity that counts
     bool integral;                  // every entry is an integer
-    int64_t n_bad;
-    int64_t first_rows[LG_DIAGNOSE_ROWS]; // of the bad ones
+    bool looks_soft;                // the logits could be probabilities
+    lg_row_list bad;
 } lg_class_rows;
 
 typedef struct lg_diagnose_result {

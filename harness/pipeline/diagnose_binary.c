@@ -42,13 +42,9 @@ static void scan_value(range_scan *s, double value, bool unit) {
 }
 
 static void note_row(lg_diagnose_pass *p, double value, int64_t row, bool unit) {
-    if (isfinite(value) && (!unit || (value >= 0 && value <= 1))) {
-        return;
+    if (!isfinite(value) || (unit && !(value >= 0 && value <= 1))) {
+        lg_row_list_add(&p->bad_rows, row);
     }
-    if (p->n_bad < LG_DIAGNOSE_ROWS) {
-        p->first_rows[p->n_bad] = row;
-    }
-    p->n_bad++;
 }
 
 static bool scan_targets(lg_diagnose_pass *p, range_scan *s, lg_diags *diags) {
@@ -142,12 +138,8 @@ bool lg_diagnose_binary(lg_diagnose_pass *p, lg_diagnose_result *out, lg_diags *
         add_refusal(p, &d);
     }
     lg_diagnosis_conclude(&d);
-    lg_finding *finding = &out->finding;
-    finding->n_rows = p->n_bad < LG_DIAGNOSE_ROWS ? p->n_bad : LG_DIAGNOSE_ROWS;
-    finding->rows = lg_arena_array(&finding->arena, LG_DIAGNOSE_ROWS, sizeof *finding->rows);
-    memcpy(finding->rows, p->first_rows, (size_t)finding->n_rows * sizeof *finding->rows);
     out->n_rows = targets.n;
-    out->n_bad = p->n_bad;
+    lg_row_list_tell(&p->bad_rows, out);
     out->nonfinite = targets.nonfinite;
     lg_diagnose_note(out, p->options->loss != 0
                               ? "read as targets of binary_cross_entropy"

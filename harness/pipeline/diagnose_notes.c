@@ -1,15 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said beside a finding: shapes that want a squeeze, logits that look like probabilities,
-// values that are no numbers.
+// What is said beside a finding: shapes that want a squeeze, values that are no numbers, rows.
 #include "pipeline/diagnose_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 void lg_diagnose_note(lg_diagnose_result *out, const char *note) {
     if (out->n_notes < LG_DIAGNOSE_NOTES) {
         out->notes[out->n_notes++] = note;
     }
+}
+
+void lg_row_list_add(lg_row_list *list, int64_t row) {
+    if (list->n < LG_DIAGNOSE_ROWS) {
+        list->first[list->n] = row;
+    }
+    list->n++;
+}
+
+static int64_t listed(const lg_row_list *list) {
+    return list->n < LG_DIAGNOSE_ROWS ? list->n : LG_DIAGNOSE_ROWS;
+}
+
+const char *lg_row_list_text(const lg_row_list *list, lg_arena *arena) {
+    lg_str text = {0};
+    for (int64_t i = 0; i < listed(list); i++) {
+        lg_str_printf(&text, "%s%" PRId64, i ? " " : "", list->first[i]);
+    }
+    lg_str_add(&text, list->n > LG_DIAGNOSE_ROWS ? " …" : "");
+    const char *kept = lg_arena_strdup(arena, lg_str_text(&text));
+    lg_str_free(&text);
+    return kept;
+}
+
+void lg_row_list_tell(const lg_row_list *list, lg_diagnose_result *out) {
+    lg_finding *finding = &out->finding;
+    out->n_bad = list->n;
+    finding->n_rows = listed(list);
+    finding->rows = lg_arena_array(&finding->arena, LG_DIAGNOSE_ROWS, sizeof *finding->rows);
+    memcpy(finding->rows, list->first, (size_t)finding->n_rows * sizeof *finding->rows);
 }
 
 void lg_nonfinite_add(lg_nonfinite_count *count, double value, int64_t row) {
@@ -71,21 +101,6 @@ static void note_squeeze(const lg_diagnose_pass *p, lg_diagnose_result *out) {
     }
 }
 
-static bool is_nll(const lg_diagnose_pass *p) {
-    return p->options->loss == LG_NLL_LOSS;
-}
-
-static void note_logits(const lg_diagnose_pass *p, lg_diagnose_result *out) {
-    if (p->looks_soft && p->n_rows > 0) {
-        lg_diagnose_note(out, is_nll(p) ? "the input looks like probabilities (no entry is "
-                                          "negative, each row sums to 1): nll_loss wants their "
-                                          "logarithms"
-                                        : "the logits look like probabilities (no entry is "
-                                          "negative, each row sums to 1): is softmax applied "
-                                          "twice? cross_entropy applies it itself");
-    }
-}
-
 // Labels of 8 bits that fill them may be longer ones that wrapped, so that no width is certain.
 static void doubt_bytes(const lg_diagnose_pass *p, lg_diagnose_result *out) {
     lg_finding *finding = &out->finding;
@@ -99,9 +114,9 @@ static void doubt_bytes(const lg_diagnose_pass *p, lg_diagnose_result *out) {
 
 void lg_diagnose_add_notes(const lg_diagnose_pass *p, lg_diagnose_result *out) {
     note_squeeze(p, out);
-    note_logits(p, out);
+    lg_diagnose_note_logits(p, out);
     doubt_bytes(p, out);
-    if (p->n_beyond > 0 && out->finding.cause == LG_CAUSE_CORRUPT_LABELS) {
+    if (p->beyond.n > 0 && out->finding.cause == LG_CAUSE_CORRUPT_LABELS) {
         out->finding.certain = false; // the number may be what is wrong
     }
 }

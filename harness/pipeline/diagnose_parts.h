@@ -41,6 +41,16 @@ int64_t lg_source_raw(lg_array_source *source, int64_t n, lg_diags *diags);
 // A whole small array as a tensor (float64 from a .csv).
 bool lg_source_tensor(const char *place, lg_tensor *tensor, lg_diags *diags);
 
+// A row of logits as its entries pass by.
+typedef struct lg_logit_row {
+    double sum;
+    double exp_sum, entropy; // of the entries as logarithms; nll_loss only, as the next two
+    bool above;              // an entry is no logarithm of a probability
+    bool no_probability;     // an entry is no probability
+    int64_t n_minus;         // entries that are -inf
+    bool broken;             // holds what no masked row does
+} lg_logit_row;
+
 // The one pass over labels and logits.
 typedef struct lg_diagnose_pass {
     const lg_diagnose_options *options;
@@ -51,19 +61,22 @@ typedef struct lg_diagnose_pass {
     bool has_table;
     // A block of rows.
     int64_t n_block; // rows a block holds
+    int64_t spatial; // positions a sample
     int64_t *labels;
     double *reals;
     bool *bad;
-    int64_t *n_minus; // -inf entries of a row; only with logits
+    lg_logit_row *logit_rows; // only with logits
     // What was seen.
-    int64_t n_rows, n_bad;
-    int64_t first_rows[LG_DIAGNOSE_ROWS];
+    int64_t n_rows;
+    lg_row_list bad_rows, any_rows;       // rows the loss cannot take; with those of `no_logs`
     int64_t n_nonfinite, first_nonfinite; // of the logits
     lg_nonfinite_count nonfinite;         // of floating-point labels
-    int64_t n_beyond,
-        beyond_rows[LG_DIAGNOSE_ROWS]; // labels of the head, but beyond the classes stated
-    bool looks_soft;                   // so far, the logits could be probabilities
-    double *sums;                      // of a block's rows of logits
+    lg_row_list beyond;                   // labels of the head, but beyond the classes stated
+    bool looks_soft;                      // so far, the logits could be probabilities
+    // For nll_loss: rows that count, that are no logarithms, and of those the probabilities.
+    int64_t n_logs, n_soft;
+    lg_row_list no_logs, unnormalised;
+    double first_sum; // of the exponentials of the first of `unnormalised`
     lg_class_rows class_rows;
     bool one_hot, beyond_chance; // integers of one 1 a row
 } lg_diagnose_pass;
@@ -82,6 +95,19 @@ const char *lg_shape_advice(const lg_diagnose_pass *p, lg_arena *arena);
 void lg_nonfinite_add(lg_nonfinite_count *count, double value, int64_t row);
 // "nan (2 times) and inf, the first at 3"; NULL when there is none.
 const char *lg_nonfinite_text(const lg_nonfinite_count *count, lg_arena *arena);
+
+void lg_row_list_add(lg_row_list *list, int64_t row);
+const char *lg_row_list_text(const lg_row_list *list, lg_arena *arena); // "3 5 9 …"
+// The list as the finding's rows.
+void lg_row_list_tell(const lg_row_list *list, lg_diagnose_result *out);
+
+// --- diagnose_logits.c --------------------------------------------------------------------------
+
+// The logits of a block of rows whose labels are read, in pieces. false: an error.
+bool lg_diagnose_take_logits(lg_diagnose_pass *p, int64_t n_rows, lg_diags *diags);
+// After the facts about labels: rows that are no logarithms, as far as that is plain beside them.
+void lg_diagnose_add_no_logs(lg_diagnose_pass *p, lg_diagnosis *d);
+void lg_diagnose_note_logits(const lg_diagnose_pass *p, lg_diagnose_result *out);
 
 // --- diagnose_binary.c --------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@
 
 // What is known of a position while the classes of its sample pass by.
 typedef struct position {
-    double sum;
+    double sum, score_sum;
     int64_t n_ones, n_minus;
     bool other, wrong, nonfinite, broken; // `other`: an entry that is neither 0 nor 1
 } position;
@@ -41,6 +41,7 @@ static void take_entry(position *p, double value, double score) {
     // counts.
     bool minus = score == -INFINITY;
     p->n_minus += minus;
+    p->score_sum += score;
     p->broken = p->broken || isnan(score) || score == INFINITY || (minus && value > 0);
 }
 
@@ -54,6 +55,7 @@ static void close_row(reading *r, const position *p) {
     int64_t row = out->n_rows++;
     bool wrong = !p->nonfinite && (p->wrong || !lg_could_be_probability_sum(p->sum));
     bool broken = p->broken || (r->logits && r->width > 0 && p->n_minus == r->width);
+    out->looks_soft = out->looks_soft && lg_could_be_probability_sum(p->score_sum);
     out->n_one_hot += p->n_ones == 1 && !p->other;
     out->n_nonfinite += p->nonfinite;
     if (wrong) {
@@ -63,10 +65,7 @@ static void close_row(reading *r, const position *p) {
         note_first(&out->n_broken, &out->first_broken, row);
     }
     if (p->nonfinite || wrong || broken) {
-        if (out->n_bad < LG_DIAGNOSE_ROWS) {
-            out->first_rows[out->n_bad] = row;
-        }
-        out->n_bad++;
+        lg_row_list_add(&out->bad, row);
     }
 }
 
@@ -107,8 +106,9 @@ static bool read_all(reading *r, lg_diags *diags) {
                 lg_nonfinite_add(&r->out->nonfinite, r->values[i], row);
             }
             r->out->integral = r->out->integral && r->values[i] == floor(r->values[i]);
-            take_entry(&r->positions[flat % r->spatial], r->values[i],
-                       r->logits ? r->scores[i] : 0);
+            double score = r->logits ? r->scores[i] : 0;
+            take_entry(&r->positions[flat % r->spatial], r->values[i], score);
+            r->out->looks_soft = r->out->looks_soft && lg_could_be_probability(score);
             flat = flat + 1 == a_sample ? 0 : flat + 1;
             if (flat == 0) {
                 close_sample(r);
@@ -124,7 +124,7 @@ static bool read_all(reading *r, lg_diags *diags) {
 
 static bool read_rows(lg_array_source *targets, lg_array_source *logits, int64_t width,
                       int64_t spatial, bool only_one_hot, lg_class_rows *out, lg_diags *diags) {
-    *out = (lg_class_rows){.width = width, .integral = true};
+    *out = (lg_class_rows){.width = width, .integral = true, .looks_soft = logits && width > 1};
     if (width < 1 || spatial < 1) {
         return true; // no entry at all
     }
@@ -270,13 +270,11 @@ void lg_conclude_probabilities(lg_diagnose_pass *p, lg_diagnose_result *out) {
         lg_fact_add(&d, refusal.cause, refusal.text, NULL);
     }
     lg_diagnosis_conclude(&d);
-    lg_finding *finding = &out->finding;
     out->n_rows = d.n_rows;
-    out->n_bad = fits ? p->class_rows.n_bad : 0;
-    finding->n_rows = out->n_bad < LG_DIAGNOSE_ROWS ? out->n_bad : LG_DIAGNOSE_ROWS;
-    finding->rows = lg_arena_array(&finding->arena, LG_DIAGNOSE_ROWS, sizeof *finding->rows);
-    memcpy(finding->rows, p->class_rows.first_rows,
-           (size_t)finding->n_rows * sizeof *finding->rows);
+    const lg_row_list none = {0};
+    lg_row_list_tell(fits ? &p->class_rows.bad : &none, out);
     out->has_class_rows = true;
     out->class_rows = p->class_rows;
+    p->looks_soft = p->class_rows.looks_soft;
+    lg_diagnose_note_logits(p, out);
 }

@@ -79,7 +79,7 @@ static void print_causes(const lg_finding *finding, lg_str *out) {
     const char *rest = lg_finding_not_excluded(finding, &arena);
     if (rest) {
         field(out, "not out");
-        lg_str_printf(out, "%s cannot be excluded\n", rest);
+        lg_str_printf(out, "%s\n", rest);
     }
     lg_arena_free(&arena);
 }

@@ -10,9 +10,17 @@ static const double sum_slack = 0x1p-7;
 // type: log(1 + 2^-8).
 static const double log_slack = 0x1p-8;
 
+bool lg_could_be_log_probability(double value) {
+    return !(value > log_slack);
+}
+
+bool lg_could_be_log_probability_sum(double exp_sum, double entropy) {
+    return fabs(exp_sum - 1) <= sum_slack * (1 + entropy);
+}
+
 bool lg_could_be_log_probabilities(const double *row, int64_t width) {
     for (int64_t c = 0; c < width; c++) {
-        if (row[c] > log_slack) {
+        if (!lg_could_be_log_probability(row[c])) {
             return false;
         }
     }

@@ -7,15 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool takes(const lg_stage *stage, lg_arg_id arg) {
-    for (int i = 0; i < stage->n_args; i++) {
-        if (lg_arg_find(stage->args[i]) == arg) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // The stage of a launch that was given the ring, or NULL.
 static const lg_stage *recording_stage(const lg_record_check *c, int64_t launch) {
     if (!c->seen->launches || launch < 0 || launch >= c->seen->n_launches) {
@@ -23,7 +14,7 @@ static const lg_stage *recording_stage(const lg_record_check *c, int64_t launch)
     }
     int stage = c->seen->launches[launch].stage;
     bool known = stage >= 0 && stage < c->kernel->n_stages;
-    return known && takes(&c->kernel->stages[stage], LG_ARG_FAULT_RECORD)
+    return known && lg_stage_takes(&c->kernel->stages[stage], LG_ARG_FAULT_RECORD)
                ? &c->kernel->stages[stage]
                : NULL;
 }
@@ -42,7 +33,7 @@ void lg_record_check_begin(lg_record_check *c, const lg_batch *batch, const lg_r
         if (stage) {
             c->n_launches++;
             c->directions |= (int)stage->direction;
-            c->numbered = c->numbered && takes(stage, LG_ARG_LAUNCH_INDEX);
+            c->numbered = c->numbered && lg_stage_takes(stage, LG_ARG_LAUNCH_INDEX);
         }
     }
 }

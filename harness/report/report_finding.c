@@ -197,7 +197,7 @@ static void print_advice(const lg_finding *finding, FILE *out) {
     const char *rest = lg_finding_not_excluded(finding, &arena);
     if (rest) {
         field(out, "not out");
-        fprintf(out, "%s cannot be excluded\n", rest);
+        fprintf(out, "%s\n", rest);
     }
     lg_arena_free(&arena);
     if (n_named > 0 && finding->hypotheses[0].advice) {

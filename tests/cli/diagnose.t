@@ -179,3 +179,21 @@ out nothing wrong: 3 rows
 out~   note      the logits look like probabilities .*
 out*
 exit 0
+
+# Class probabilities with logits that are probabilities already, and raw logits for nll_loss.
+shell python3 -c "import struct,array; h=lambda d,s:(lambda t:b'\x93NUMPY\x01\x00'+struct.pack('<H',len(t))+t)((\"{'descr':'%s','fortran_order':False,'shape':%s,}\"%(d,s)).ljust(117).encode()+b'\n'); w=lambda f,d,s,c,v:open(f,'wb').write(h(d,s)+array.array(c,v).tobytes()); w('p.npy','<f4','(3,2)','f',[.5,.5,0,1,.25,.75]); w('raw.npy','<f4','(3,2)','f',[-1,2.5,-.6931472,-.6931472,-3,4]); w('i.npy','<i8','(3,)','q',[0,1,1])"
+run diagnose --targets p.npy --logits p.npy
+out nothing wrong: 3 rows
+out   note      the logits look like probabilities (no entry is negative, each row sums to 1): is softmax applied twice? cross_entropy applies it itself
+out*
+exit 0
+run diagnose --targets i.npy --logits raw.npy --loss nll
+out FAULT value_domain — likely: 2 input rows have entries above 0, which no log-probability is
+out   rows      2 of 3: 0 2
+out   try       apply log_softmax first, or use cross_entropy
+out*
+exit 1
+run diagnose --targets i.npy --logits raw.npy
+out nothing wrong: 3 rows
+out*
+exit 0
