@@ -2,7 +2,6 @@
 #include "pipeline/shrink.h"
 
 #include "model/scenario_read.h"
-#include "pipeline/generate.h"
 #include "pipeline/shrink_parts.h"
 
 #include <string.h>
@@ -24,38 +23,6 @@ static lg_scenario pinned(const lg_scenario *scenario, const lg_shrink_options *
     base.expect = (lg_expect){0};
     base.point = "";
     return base;
-}
-
-// The batch of `base` as values; a form that shows the same is kept. Labels that are handed over as
-// something else than they are meant have two forms: what is handed over, and what is meant.
-static void become_literal(lg_shrinker *s) {
-    lg_diags dropped = {0};
-    lg_batch batch;
-    if (!lg_generate(&s->base, true, &batch, &dropped)) {
-        lg_diags_free(&dropped);
-        return;
-    }
-    lg_diags_free(&dropped);
-    lg_batch meant = {0};
-    bool two_forms = lg_tensor_exists(&batch.device_target);
-    // What was read from a file has no sizes that a generator could make smaller.
-    bool read = s->base.batch.logits.source == LG_ARRAY_FILE ||
-                s->base.batch.targets.source == LG_ARRAY_FILE;
-    bool small = lg_tensor_numel(&batch.input) <= (read ? LG_SHRINK_READ : LG_SHRINK_ELEMENTS);
-    bool ok = small && (!two_forms || lg_shrink_copy_batch(&batch, &meant));
-    if (ok && two_forms) {
-        lg_tensor_free(&batch.target);
-        batch.target = batch.device_target;
-        batch.device_target = (lg_tensor){0};
-        lg_tensor_free(&meant.device_target);
-        meant.device_target = (lg_tensor){0};
-    }
-    s->literal = ok && lg_shrink_try_batch(s, &batch);
-    if (ok && !s->literal && two_forms) {
-        s->literal = lg_shrink_try_batch(s, &meant);
-    }
-    lg_batch_free(&batch);
-    lg_batch_free(&meant);
 }
 
 static void shrink_literal(lg_shrinker *s) {
@@ -153,10 +120,10 @@ bool lg_shrink(const lg_scenario *scenario, const lg_shrink_options *options, lg
     }
     out->nothing = ok && s.wanted.verdict == LG_PASS && s.wanted.cause == LG_CAUSE_NONE;
     if (ok && !out->nothing) {
-        become_literal(&s);
+        lg_shrink_become_literal(&s);
         if (!s.literal) {
             lg_shrink_sizes(&s);
-            become_literal(&s);
+            lg_shrink_become_literal(&s);
         }
         settle(&s, out);
         out->scenario.title = lg_arena_printf(&out->arena, "Shrunk: %s", scenario->title);

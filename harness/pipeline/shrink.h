@@ -9,8 +9,9 @@
 // Hildebrandt, "Simplifying and isolating failure-inducing input") as long as the case stays what
 // it was. A fault that cannot be written as values (labels that were cut on their way to the
 // device), or a batch of too many elements, stays generated and is made smaller through its sizes.
-// Rows that show nothing apart are cut by their number; then the result says that it was shrunk by
-// size.
+// Of large arrays in files, samples that the finding names and others spread evenly are tried, few
+// first. Rows that show nothing apart are cut by their number; then the result says that it was
+// shrunk by size.
 //
 // Deterministic: the same scenario, kernel and mode give the same result after the same runs.
 #ifndef LG_PIPELINE_SHRINK_H
@@ -27,7 +28,7 @@
 enum {
     LG_SHRINK_RUNS = 500,       // how often a batch is run at most, unless asked otherwise
     LG_SHRINK_ELEMENTS = 16384, // of the input: more are not written as values
-    LG_SHRINK_READ = 1 << 22,   // of the input read from a file: more are not shrunk by rows
+    LG_SHRINK_READ = 1 << 22,   // of the input read from a file: of more, only a part is tried
     LG_SHRINK_MAX_NAMED = 8,
 };
 

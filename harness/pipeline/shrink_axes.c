@@ -100,8 +100,7 @@ static bool debug_axis(lg_shrinker *s, int axis) {
     return smaller;
 }
 
-// Where a row of the finding lies on an axis of the input.
-static int64_t coordinate(const lg_batch *batch, int64_t row, int axis) {
+int64_t lg_shrink_coordinate(const lg_batch *batch, int64_t row, int axis) {
     int class_axis = lg_shrink_class_axis(batch);
     int64_t inner = 1;
     for (int i = axis + 1; i < batch->input.rank; i++) {
@@ -115,7 +114,7 @@ static int64_t coordinate(const lg_batch *batch, int64_t row, int axis) {
 static bool try_named_rows(lg_shrinker *s, int axis) {
     enum { MAX_TRIED = 4 };
     for (int64_t i = 0; i < s->seen.n_rows && i < MAX_TRIED; i++) {
-        int64_t at = coordinate(&s->batch, s->seen.rows[i], axis);
+        int64_t at = lg_shrink_coordinate(&s->batch, s->seen.rows[i], axis);
         if (try_keep(s, axis, &at, 1)) {
             return true;
         }

@@ -142,48 +142,75 @@ static void copy_element(const lg_tensor *in, int64_t from, lg_tensor *out, int6
     }
 }
 
-// A strided view stays one: with the same strides over the part.
-static bool take(lg_tensor *tensor, int axis, const int64_t *keep, int64_t n) {
-    int64_t shape[LG_MAX_RANK];
-    memcpy(shape, tensor->shape, sizeof shape);
-    shape[axis] = n;
-    lg_tensor part = {0};
-    bool ok =
-        lg_tensor_is_contiguous(tensor)
-            ? lg_tensor_init(&part, tensor->dtype, tensor->rank, shape)
-            : lg_tensor_init_strided(&part, tensor->dtype, tensor->rank, shape, tensor->stride);
-    if (!ok) {
-        return false;
-    }
-    if (part.n_stored) {
-        memset(part.data, 0, lg_tensor_bytes(&part));
-    }
+// Of contiguous arrays, whole runs of elements.
+static void copy_runs(const lg_tensor *in, int axis, const int64_t *keep, int64_t n,
+                      lg_tensor *out) {
     int64_t outer = 1;
     int64_t inner = 1;
-    for (int i = 0; i < tensor->rank; i++) {
-        outer *= i < axis ? shape[i] : 1;
-        inner *= i > axis ? shape[i] : 1;
+    for (int i = 0; i < in->rank; i++) {
+        outer *= i < axis ? in->shape[i] : 1;
+        inner *= i > axis ? in->shape[i] : 1;
     }
-    int64_t old = tensor->shape[axis];
+    size_t run = (size_t)inner * lg_dtype_bytes(in->dtype);
+    bool plain = lg_tensor_is_contiguous(in) && lg_tensor_is_contiguous(out);
     for (int64_t o = 0; o < outer; o++) {
         for (int64_t k = 0; k < n; k++) {
-            for (int64_t i = 0; i < inner; i++) {
-                copy_element(tensor, (o * old + keep[k]) * inner + i, &part,
-                             (o * n + k) * inner + i);
+            int64_t from = o * in->shape[axis] + keep[k];
+            int64_t to = o * n + k;
+            if (plain && run) {
+                memcpy((char *)out->data + (size_t)to * run, (char *)in->data + (size_t)from * run,
+                       run);
+            }
+            for (int64_t i = 0; !plain && i < inner; i++) {
+                copy_element(in, from * inner + i, out, to * inner + i);
             }
         }
+    }
+}
+
+// A strided view stays one: with the same strides over the part.
+static bool take_from(const lg_tensor *in, int axis, const int64_t *keep, int64_t n,
+                      lg_tensor *out) {
+    int64_t shape[LG_MAX_RANK];
+    memcpy(shape, in->shape, sizeof shape);
+    shape[axis] = n;
+    bool ok = lg_tensor_is_contiguous(in)
+                  ? lg_tensor_init(out, in->dtype, in->rank, shape)
+                  : lg_tensor_init_strided(out, in->dtype, in->rank, shape, in->stride);
+    if (ok && out->n_stored) {
+        memset(out->data, 0, lg_tensor_bytes(out));
+    }
+    if (ok) {
+        copy_runs(in, axis, keep, n, out);
+    }
+    return ok;
+}
+
+static bool take(lg_tensor *tensor, int axis, const int64_t *keep, int64_t n) {
+    lg_tensor part = {0};
+    if (!take_from(tensor, axis, keep, n, &part)) {
+        return false;
     }
     lg_tensor_free(tensor);
     *tensor = part;
     return true;
 }
 
+static bool has_axis(const lg_tensor *tensor, int axis, int64_t size) {
+    return lg_tensor_exists(tensor) && axis >= 0 && axis < tensor->rank &&
+           tensor->shape[axis] == size;
+}
+
 // Takes the part where the tensor has that axis with the same size; a shape that does not match is
 // a fault that stays.
 static bool take_if(lg_tensor *tensor, int axis, int64_t size, const int64_t *keep, int64_t n) {
-    bool has =
-        lg_tensor_exists(tensor) && axis >= 0 && axis < tensor->rank && tensor->shape[axis] == size;
-    return !has || take(tensor, axis, keep, n);
+    return !has_axis(tensor, axis, size) || take(tensor, axis, keep, n);
+}
+
+// The same into another tensor.
+static bool part_of(const lg_tensor *in, int axis, int64_t size, const int64_t *keep, int64_t n,
+                    lg_tensor *out) {
+    return has_axis(in, axis, size) ? take_from(in, axis, keep, n, out) : copy_tensor(in, out);
 }
 
 static bool has_shape_of_input(const lg_batch *batch) {
@@ -192,24 +219,23 @@ static bool has_shape_of_input(const lg_batch *batch) {
 
 bool lg_shrink_take(const lg_batch *batch, int axis, const int64_t *keep, int64_t n,
                     lg_batch *out) {
-    if (!lg_shrink_copy_batch(batch, out)) {
-        return false;
-    }
+    *out = (lg_batch){.loss = batch->loss,
+                      .classes = batch->classes,
+                      .target_is_probability = batch->target_is_probability};
     int64_t size = batch->input.shape[axis];
     // An array with one value a row has no class axis.
     int row_axis = is_binary(batch) || axis == 0 ? axis : axis - 1;
     int target_axis = has_shape_of_input(batch) ? axis : row_axis;
-    bool ok = take_if(&out->input, axis, size, keep, n) &&
-              take_if(&out->target, target_axis, size, keep, n) &&
-              take_if(&out->device_target, target_axis, size, keep, n) &&
-              take_if(&out->grad_output, row_axis, size, keep, n);
-    if (ok && is_binary(batch)) {
-        // Weights broadcast from the last axis on.
-        int weight_axis = axis - (batch->input.rank - out->weight.rank);
-        int pos_axis = axis - (batch->input.rank - out->pos_weight.rank);
-        ok = take_if(&out->weight, weight_axis, size, keep, n) &&
-             take_if(&out->pos_weight, pos_axis, size, keep, n);
-    }
+    // Weights of binary losses broadcast from the last axis on; others have no such axis.
+    int none = -1;
+    int weight_axis = is_binary(batch) ? axis - (batch->input.rank - batch->weight.rank) : none;
+    int pos_axis = is_binary(batch) ? axis - (batch->input.rank - batch->pos_weight.rank) : none;
+    bool ok = part_of(&batch->input, axis, size, keep, n, &out->input) &&
+              part_of(&batch->target, target_axis, size, keep, n, &out->target) &&
+              part_of(&batch->device_target, target_axis, size, keep, n, &out->device_target) &&
+              part_of(&batch->grad_output, row_axis, size, keep, n, &out->grad_output) &&
+              part_of(&batch->weight, weight_axis, size, keep, n, &out->weight) &&
+              part_of(&batch->pos_weight, pos_axis, size, keep, n, &out->pos_weight);
     if (!ok) {
         lg_batch_free(out);
     }

@@ -51,6 +51,13 @@ bool lg_shrink_take_classes(const lg_batch *batch, const int64_t *keep, int64_t 
 bool lg_shrink_cut_target(const lg_batch *batch, int64_t n, lg_batch *out);
 int lg_shrink_class_axis(const lg_batch *batch); // of the input; -1: it has none
 
+// Where a row of the finding lies on an axis of the input.
+int64_t lg_shrink_coordinate(const lg_batch *batch, int64_t row, int axis);
+
+// Makes the batch of `base` one of values, if that shows what is wanted: all of it, or of large
+// arrays of files a part of the samples.
+void lg_shrink_become_literal(lg_shrinker *s);
+
 // The stages; each returns whether anything became smaller.
 bool lg_shrink_sizes(lg_shrinker *s);   // a generated batch: samples, extents, classes
 bool lg_shrink_axes(lg_shrinker *s);    // rows

@@ -115,8 +115,27 @@ out*
 has 1 case on sim: 1 as expected, 0 not, 0 untested, 0 skipped
 has wrong_result 1
 
-# Rows of a file that are too many to list.
-shell python3 -c "import struct,array; t=\"{'descr':'<f4','fortran_order':False,'shape':(70,60000),}\".ljust(117).encode()+b'\n'; open('d/wide.npy','wb').write(b'\x93NUMPY\x01\x00'+struct.pack('<H',len(t))+t+array.array('f',[-1.0])*(70*60000))"
+# A file of more elements than are ever listed: the rows that the finding names are tried first.
+shell python3 -c "import struct,array; h=lambda d,s:(lambda t:b'\x93NUMPY\x01\x00'+struct.pack('<H',len(t))+t)((\"{'descr':'%s','fortran_order':False,'shape':%s,}\"%(d,s)).ljust(117).encode()+b'\n'); open('d/tall.npy','wb').write(h('<f4','(5000,1000)')+array.array('f',[-1.0])*5000000); open('d/tall_labels.npy','wb').write(h('<i8','(5000,)')+array.array('q',[i%1000 if i!=4321 else -7 for i in range(5000)]).tobytes())"
+file d/tall.yaml
+| title: One bad label of many
+| loss: {kind: nll_loss}
+| batch: {logits: {file: tall.npy}, targets: {file: tall_labels.npy}}
+run shrink d/tall.yaml --kernel nll_loss/reduce/report --mode blocking --out tall.yaml
+out*
+has   before   detected, negative_labels
+has 5000 rows, 1000 classes
+has   after    detected, negative_labels
+hasnt the batch stays generated
+shell grep -c npy tall.yaml
+out 0
+exit 1
+run run --out "" tall.yaml
+out*
+has 1 case on sim: 1 as expected, 0 not, 0 untested, 0 skipped
+
+# Rows of a file that only together show it, and are too many to list.
+shell python3 -c "import struct,array; t=\"{'descr':'<f4','fortran_order':False,'shape':(70,70000),}\".ljust(117).encode()+b'\n'; open('d/wide.npy','wb').write(b'\x93NUMPY\x01\x00'+struct.pack('<H',len(t))+t+array.array('f',[-1.0])*(70*70000))"
 file d/wide.yaml
 | title: Offsets of a file
 | loss: {kind: nll_loss, reduction: sum, direction: forward}
