@@ -234,11 +234,19 @@ def numbers_text(values):
     return ", ".join(str(v) for v in values[:8]) + (" …" if len(values) > 8 else "")
 
 
+def cause_text(cause):
+    """A named cause with those stated with it and its share."""
+    text = str(cause.get("cause"))
+    if cause.get("with"):
+        text += " with " + " and ".join(cause["with"])
+    if isinstance(cause.get("confidence"), (int, float)):
+        text += f" ({100 * cause['confidence']:.0f} %)"
+    return text
+
+
 def make_fields(case):
     """The rows of a case's finding; empty ones are left out."""
-    causes = "; ".join(f"{c.get('cause')} ({100 * c['confidence']:.0f} %)"
-                       if isinstance(c.get("confidence"), (int, float)) else str(c.get("cause"))
-                       for c in case.get("causes") or [] if c.get("named"))
+    causes = "; ".join(cause_text(c) for c in case.get("causes") or [] if c.get("named"))
     values = ", ".join(f"{v['value']} ({v['count']} times)" for v in case.get("values") or [])
     advice = next((c["advice"] for c in case.get("causes") or [] if c.get("advice")), None)
     surfaced = case.get("surfaced_at")

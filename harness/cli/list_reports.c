@@ -102,12 +102,15 @@ static bool add_named(word_set *set, const json_t *causes) {
     const json_t *item;
     json_array_foreach(causes, i, item) {
         const char *cause = json_string_value(json_object_get(item, "cause"));
-        const char *with = json_string_value(json_object_get(item, "with"));
         if (cause && json_is_true(json_object_get(item, "named"))) {
+            const json_t *with = json_object_get(item, "with");
+            size_t k;
+            const json_t *companion;
             add_word(set, cause);
             any = true;
-            if (with && strcmp(with, lg_cause_name(LG_CAUSE_NONE)) != 0) {
-                add_word(set, with);
+            json_array_foreach(with, k, companion) {
+                const char *name = json_string_value(companion);
+                add_word(set, name ? name : "?");
             }
         }
     }

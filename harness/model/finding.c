@@ -1,9 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/finding.h"
 
-#include "support/str.h"
-
 #include <stdio.h>
+
+bool lg_hypothesis_states(const lg_hypothesis *h, lg_cause cause) {
+    bool found = h->cause == cause;
+    for (int i = 0; i < h->n_with; i++) {
+        found = found || h->with[i] == cause;
+    }
+    return found;
+}
+
+void lg_hypothesis_add(lg_hypothesis *h, lg_cause cause) {
+    if (cause != LG_CAUSE_NONE && h->n_with < LG_MAX_COMPANIONS &&
+        !lg_hypothesis_states(h, cause)) {
+        h->with[h->n_with++] = cause;
+    }
+}
+
+void lg_hypothesis_print(const lg_hypothesis *h, lg_str *out) {
+    lg_str_add(out, lg_cause_name(h->cause));
+    for (int i = 0; i < h->n_with; i++) {
+        lg_str_printf(out, " %s %s", i ? "and" : "with", lg_cause_name(h->with[i]));
+    }
+}
 
 void lg_finding_free(lg_finding *finding) {
     lg_arena_free(&finding->arena);
@@ -16,8 +36,7 @@ bool lg_finding_names(const lg_finding *finding, lg_cause cause) {
     int n =
         finding->n_possible > finding->n_named && !kernel ? finding->n_possible : finding->n_named;
     for (int i = 0; i < n && i < finding->n_hypotheses; i++) {
-        const lg_hypothesis *h = &finding->hypotheses[i];
-        if (h->cause == cause || (h->with != LG_CAUSE_NONE && h->with == cause)) {
+        if (lg_hypothesis_states(&finding->hypotheses[i], cause)) {
             return true;
         }
     }
@@ -45,36 +64,36 @@ const char *lg_percent_text(double probability, char out[LG_PERCENT_BYTES]) {
     return out;
 }
 
-static bool states(const lg_hypothesis *h, lg_cause cause) {
-    return h->cause == cause || (h->with != LG_CAUSE_NONE && h->with == cause);
-}
-
-// The probability of a cause, alone or with another one.
+// The probability of a cause, alone or with others.
 static double probability_of(const lg_finding *finding, lg_cause cause) {
     double sum = 0;
     for (int i = 0; i < finding->n_hypotheses; i++) {
-        sum += states(&finding->hypotheses[i], cause) ? finding->hypotheses[i].probability : 0;
+        const lg_hypothesis *h = &finding->hypotheses[i];
+        sum += lg_hypothesis_states(h, cause) ? h->probability : 0;
     }
     return sum;
 }
 
 const char *lg_finding_not_excluded(const lg_finding *finding, lg_arena *arena) {
     lg_str text = {0};
-    bool listed[LG_N_CAUSES] = {[LG_CAUSE_NONE] = true};
+    bool listed[LG_N_CAUSES] = {false};
     for (int i = 0; i < finding->n_named && i < finding->n_hypotheses; i++) {
-        listed[finding->hypotheses[i].cause] = true;
-        listed[finding->hypotheses[i].with] = true;
+        const lg_hypothesis *h = &finding->hypotheses[i];
+        listed[h->cause] = true;
+        for (int k = 0; k < h->n_with; k++) {
+            listed[h->with[k]] = true;
+        }
     }
     for (int i = finding->n_named; i < finding->n_possible && i < finding->n_hypotheses; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
-        lg_cause causes[] = {h->cause, h->with};
-        for (int k = 0; k < 2; k++) {
+        for (int k = -1; k < h->n_with; k++) {
+            lg_cause cause = k < 0 ? h->cause : h->with[k];
             char percent[LG_PERCENT_BYTES];
-            if (!listed[causes[k]]) {
-                lg_str_printf(&text, "%s%s (%s)", text.n > 0 ? ", " : "", lg_cause_name(causes[k]),
-                              lg_percent_text(probability_of(finding, causes[k]), percent));
+            if (!listed[cause]) {
+                lg_str_printf(&text, "%s%s (%s)", text.n > 0 ? ", " : "", lg_cause_name(cause),
+                              lg_percent_text(probability_of(finding, cause), percent));
             }
-            listed[causes[k]] = true;
+            listed[cause] = true;
         }
     }
     const char *kept =

@@ -5,13 +5,17 @@
 
 #include "model/cause.h"
 #include "support/arena.h"
+#include "support/str.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { LG_MAX_COMPANIONS = 9 };
+
 typedef struct lg_hypothesis {
     lg_cause cause;
-    lg_cause with;        // a second cause present at the same time, LG_CAUSE_NONE: alone
+    int n_with; // further causes present at the same time; 0: it is alone
+    lg_cause with[LG_MAX_COMPANIONS];
     double probability;   // posterior; the list sums to 1
     const char *evidence; // one line: why
     const char *advice;   // one line: what to do, or NULL
@@ -43,8 +47,16 @@ typedef struct lg_finding {
     const char *headline; // one line: "labels fill 0..4, the head has 3 outputs"
 } lg_finding;
 
+// Whether it states the cause, as its own or with it.
+bool lg_hypothesis_states(const lg_hypothesis *h, lg_cause cause);
+// Adds a companion unless it is stated already, is LG_CAUSE_NONE, or there are as many as fit.
+void lg_hypothesis_add(lg_hypothesis *h, lg_cause cause);
+// "weight_vector with shape_layout and negative_labels".
+void lg_hypothesis_print(const lg_hypothesis *h, lg_str *out);
+
 void lg_finding_free(lg_finding *finding);
-// Among those that cannot be excluded (a kernel's fault: among the named ones), alone or as `with`.
+// Among those that cannot be excluded (a kernel's fault: among the named ones), alone or with
+// others.
 bool lg_finding_names(const lg_finding *finding, lg_cause cause);
 
 // "certain", "likely" or "ambiguous"; NULL when nothing is concluded.

@@ -9,10 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_binary(const lg_batch *batch) {
-    return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
-}
-
 // --- the kernel ---------------------------------------------------------------------------------
 
 static void conclude_kernel(lg_diagnosis *d) {
@@ -28,7 +24,7 @@ static void conclude_kernel(lg_diagnosis *d) {
 static void add_number_fault(lg_diagnosis *d) {
     lg_finding *finding = d->finding;
     lg_hypothesis *h = &finding->hypotheses[0];
-    if (h->cause != LG_CAUSE_NONFINITE_LOGITS || h->with != LG_CAUSE_NONE) {
+    if (h->cause != LG_CAUSE_NONFINITE_LOGITS || h->n_with > 0) {
         return;
     }
     lg_guess guesses[LG_MAX_GUESSES];
@@ -37,7 +33,7 @@ static void add_number_fault(lg_diagnosis *d) {
     for (int i = 1; i < n; i++) {
         best = guesses[i].weight > best->weight ? &guesses[i] : best;
     }
-    h->with = n > 0 ? best->cause : LG_CAUSE_NONE;
+    lg_hypothesis_add(h, n > 0 ? best->cause : LG_CAUSE_NONE);
     h->evidence = lg_arena_printf(&finding->arena,
                                   "what the kernel returns is not what IEEE arithmetic makes of "
                                   "infinities and NaN%s%s; and %s",
@@ -52,8 +48,8 @@ static void add_guard_fault(lg_diagnosis *d) {
     const char *evidence = NULL;
     lg_hypothesis *h = &d->finding->hypotheses[0];
     lg_cause guard = lg_diagnose_guard(d, &evidence);
-    if (guard != LG_CAUSE_NONE && h->with == LG_CAUSE_NONE) {
-        h->with = guard;
+    if (guard != LG_CAUSE_NONE && !lg_hypothesis_states(h, guard)) {
+        lg_hypothesis_add(h, guard);
         h->evidence = lg_arena_printf(&d->finding->arena, "%s; and %s: %s", h->evidence,
                                       lg_cause_name(guard), evidence);
         d->finding->headline = h->evidence;
@@ -62,16 +58,20 @@ static void add_guard_fault(lg_diagnosis *d) {
 
 // --- rows and values ----------------------------------------------------------------------------
 
+static int64_t n_places(const lg_diagnosis *d) {
+    return d->n_labels > d->n_rows ? d->n_labels : d->n_rows;
+}
+
 static void list_rows(lg_diagnosis *d) {
     lg_finding *finding = d->finding;
     int64_t n = 0;
-    for (int64_t row = 0; row < d->n_rows; row++) {
+    for (int64_t row = 0; row < n_places(d); row++) {
         n += d->bad[row];
     }
     finding->n_rows = n;
     finding->rows = lg_arena_array(&finding->arena, (size_t)(n > 0 ? n : 1), sizeof(int64_t));
     n = 0;
-    for (int64_t row = 0; row < d->n_rows; row++) {
+    for (int64_t row = 0; row < n_places(d); row++) {
         if (d->bad[row]) {
             finding->rows[n++] = row;
         }
@@ -95,33 +95,21 @@ static int by_count(const void *a, const void *b) {
 
 enum { MAX_VALUES = 16 };
 
-// The labels of all bad rows are wrong, in range or not: they were read as what they are not.
-static bool labels_are_to_blame(const lg_diagnosis *d) {
-    for (int i = 0; i < d->n_facts; i++) {
-        if (d->facts[i].cause == LG_CAUSE_FLOAT_TARGETS ||
-            d->facts[i].cause == LG_CAUSE_TARGET_DTYPE) {
-            return true;
-        }
-    }
-    return false;
-}
-
+// A row that is bad for its logits has a label like any other: only those to blame are listed, in
+// range or not, for a misread label can be a class by chance.
 static void count_values(lg_diagnosis *d) {
     lg_finding *finding = d->finding;
     int64_t n = finding->n_rows;
-    if (!d->targets_fit || d->batch->target_is_probability || n == 0) {
+    if (d->n_labels == 0 || n == 0) {
         return;
     }
     const lg_tensor *given = lg_batch_device_target(d->batch);
     int64_t *labels = lg_xmalloc((size_t)n * sizeof *labels);
     lg_value_count *values = lg_xmalloc((size_t)n * sizeof *values);
-    int64_t width = lg_batch_head_width(d->batch);
     n = 0;
     for (int64_t i = 0; i < finding->n_rows; i++) {
-        int64_t label = lg_tensor_get_i64(given, finding->rows[i]);
-        // A row that is bad for its logits has a label like any other.
-        if (labels_are_to_blame(d) || label < 0 || label >= width) {
-            labels[n++] = label;
+        if (d->bad_label[finding->rows[i]]) {
+            labels[n++] = lg_tensor_get_i64(given, finding->rows[i]);
         }
     }
     qsort(labels, (size_t)n, sizeof *labels, by_label);
@@ -152,16 +140,17 @@ static void use_refusal(lg_diagnosis *d) {
     if (!refusal || refusal->cause == LG_CAUSE_NONE) {
         return;
     }
-    for (int64_t i = 0; i < refusal->n_rows; i++) {
-        if (refusal->rows[i] >= 0 && refusal->rows[i] < d->n_rows) {
+    for (int64_t i = 0; i < refusal->n_rows; i++) { // fractional labels
+        if (refusal->rows[i] >= 0 && refusal->rows[i] < d->n_labels) {
             d->bad[refusal->rows[i]] = true;
+            d->bad_label[refusal->rows[i]] = true;
         }
     }
     lg_fact_add(d, refusal->cause, lg_arena_strdup(&d->finding->arena, refusal->text), NULL);
 }
 
 static bool rows_are_countable(const lg_batch *batch, int64_t *n_rows) {
-    *n_rows = is_binary(batch) ? lg_tensor_numel(&batch->input) : lg_batch_rows(batch);
+    *n_rows = lg_batch_is_binary(batch) ? lg_tensor_numel(&batch->input) : lg_batch_rows(batch);
     return lg_tensor_exists(&batch->input) && *n_rows >= 0;
 }
 
@@ -171,10 +160,9 @@ void lg_attribute(const lg_attribute_input *input, lg_finding *out) {
     if (!rows_are_countable(input->batch, &d.n_rows)) {
         return;
     }
-    d.bad = lg_xcalloc((size_t)d.n_rows + 1, sizeof *d.bad);
-    d.targets_fit = !is_binary(input->batch) &&
-                    lg_tensor_numel(lg_batch_device_target(input->batch)) == d.n_rows &&
-                    lg_tensor_numel(&input->batch->target) == d.n_rows;
+    lg_diagnose_label_shape(&d);
+    d.bad = lg_xcalloc((size_t)n_places(&d) + 1, sizeof *d.bad);
+    d.bad_label = lg_xcalloc((size_t)n_places(&d) + 1, sizeof *d.bad_label);
     lg_diagnose_handover(&d);
     lg_diagnose_values(&d);
     use_refusal(&d);
@@ -205,6 +193,7 @@ void lg_attribute(const lg_attribute_input *input, lg_finding *out) {
         lg_label_table_free(&d.table);
     }
     free(d.bad);
+    free(d.bad_label);
 }
 
 // --- grading ------------------------------------------------------------------------------------
@@ -266,9 +255,12 @@ lg_attribution lg_attribution_grade(const lg_batch *batch, const lg_finding *fin
         return LG_ATTRIBUTION_AMBIGUOUS;
     }
     // A companion that was never injected is a claim too, unless it is the kernel's own fault.
-    lg_cause with = finding->n_hypotheses > 0 ? finding->hypotheses[0].with : LG_CAUSE_NONE;
-    bool with_is_right = with == LG_CAUSE_NONE || lg_cause_phase_of(with) == LG_PHASE_KERNEL ||
-                         was_injected(batch, with);
+    bool with_is_right = true;
+    const lg_hypothesis *first = finding->n_hypotheses > 0 ? &finding->hypotheses[0] : NULL;
+    for (int i = 0; first && i < first->n_with; i++) {
+        with_is_right = with_is_right && (was_injected(batch, first->with[i]) ||
+                                          lg_cause_phase_of(first->with[i]) == LG_PHASE_KERNEL);
+    }
     if (was_injected(batch, finding->cause) && with_is_right) {
         return LG_ATTRIBUTION_EXACT;
     }

@@ -72,8 +72,8 @@ void lg_attribute(const lg_attribute_input *input, lg_finding *out);
 
 // Grades a finding against the ground truth (see lg_attribution). The rows must be exactly the
 // union of the rows of all faults that fired; otherwise, and when no injected cause is named, it is
-// WRONG. EXACT: not ambiguous, and every cause the finding states (its own, and the one stated with
-// it) was injected. One of two injected faults is enough: the other may have left no trace of its
+// WRONG. EXACT: not ambiguous, and every cause the finding states (its own, and those stated with
+// it) was injected. One of several injected faults is enough: another may have left no trace of its
 // own, as a label C under a head that is one too narrow. AMBIGUOUS: an injected cause is among
 // those named or not excluded. Nothing fired: NONE when nothing or only a warning was concluded,
 // else WRONG.

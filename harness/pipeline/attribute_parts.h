@@ -25,9 +25,12 @@ typedef struct lg_diagnosis {
     const lg_batch *batch;
     lg_finding *finding;
     int64_t n_rows;
-    bool *bad;        // n_rows: rows the loss cannot take
-    bool targets_fit; // class indices, one a row, so that labels can be read by row
-    bool misread;     // the handed-over labels are another reading of the meant ones
+    int64_t n_labels;    // class indices; 0: there are none
+    int64_t label_width; // the head width that they are held against
+    bool *bad;           // rows the loss cannot take; the larger of n_rows and n_labels
+    bool *bad_label;     // those of them whose label is to blame
+    bool targets_fit;    // class indices, one a row, so that labels can be read by row
+    bool misread;        // the handed-over labels are another reading of the meant ones
     int n_facts;
     lg_fact facts[LG_MAX_FACTS];
     lg_label_table table; // only when targets_fit
@@ -43,9 +46,22 @@ void lg_fact_add(lg_diagnosis *d, lg_cause cause, const char *evidence, const ch
 void lg_diagnose_handover(lg_diagnosis *d);
 void lg_diagnose_label_rows(lg_diagnosis *d);
 
-// attribute_values.c: inputs, probabilities, weights; shapes come from the host check.
+// How many class indices there are, whether there is one for each row, and which head width they
+// are held against. Where input and target do not fit each other it is not sure which axis of the
+// input holds the classes: of the widths it can be the largest is taken, so that a label is out of
+// range in any case.
+void lg_diagnose_label_shape(lg_diagnosis *d);
+
+// attribute_values.c: probabilities, binary inputs and targets, weights; shapes come from the host
+// check.
 void lg_diagnose_values(lg_diagnosis *d);
-// Beside one fault, a second that is plain whatever the first is: a refused type of the labels,
+int64_t lg_entry_of(const lg_batch *batch, int64_t row, int64_t c); // of the input, of class c
+// attribute_nonfinite.c
+void lg_diagnose_nonfinite(lg_diagnosis *d);
+// The class of a row when its target is an index in range; -1 otherwise, -2 when it is ignored.
+int64_t lg_class_of_row(const lg_diagnosis *d, int64_t row);
+
+// attribute_beside.c: beside a fault, what is plain whatever that is: a refused type of the labels,
 // probabilities where logarithms are meant.
 void lg_diagnose_companions(lg_diagnosis *d);
 // What is worth a warning on a batch that is otherwise fine.
@@ -65,7 +81,7 @@ void lg_fact_add_not_probabilities(lg_diagnosis *d, int64_t n_rows, int64_t firs
 // Input rows that are no log-probabilities, for nll_loss; n_rows 0: all are probabilities.
 void lg_fact_add_no_logs(lg_diagnosis *d, int64_t n_rows);
 // Whether a label of a floating-point target is none: a fraction, NaN, or out of range.
-bool lg_float_label_is_bad(const lg_batch *batch, double value);
+bool lg_float_label_is_bad(int64_t head_width, int64_t ignore_index, double value);
 // Whether any of n packed elements is NaN or infinite; false for integers.
 bool lg_any_nonfinite(lg_dtype dtype, const void *data, size_t n);
 

@@ -6,15 +6,29 @@
 
 #include <stdlib.h>
 
+// Adds a cause to what the hypothesis states, with its line of evidence and, unless it is NULL, of
+// advice.
+static void state_also(lg_diagnosis *d, lg_hypothesis *h, lg_cause cause, const char *evidence,
+                       const char *advice) {
+    lg_arena *arena = &d->finding->arena;
+    if (cause == LG_CAUSE_NONE || lg_hypothesis_states(h, cause)) {
+        return;
+    }
+    lg_hypothesis_add(h, cause);
+    h->evidence =
+        lg_arena_printf(arena, "%s; and %s: %s", h->evidence, lg_cause_name(cause), evidence);
+    if (advice) {
+        h->advice = h->advice ? lg_arena_printf(arena, "%s; and %s", h->advice, advice) : advice;
+    }
+}
+
 static lg_hypothesis make_hypothesis(lg_diagnosis *d, const lg_explanation *e) {
     lg_hypothesis h = {.cause = e->cause,
-                       .with = e->with,
                        .probability = e->probability,
                        .evidence = lg_label_evidence_text(d, e, e->cause),
                        .advice = lg_label_advice_text(d, e, e->cause)};
-    if (h.with != LG_CAUSE_NONE) {
-        h.evidence = lg_arena_printf(&d->finding->arena, "%s; and %s: %s", h.evidence,
-                                     lg_cause_name(h.with), lg_label_evidence_text(d, e, h.with));
+    if (e->with != LG_CAUSE_NONE) {
+        state_also(d, &h, e->with, lg_label_evidence_text(d, e, e->with), NULL);
     }
     return h;
 }
@@ -35,11 +49,14 @@ static int by_probability(const void *a, const void *b) {
     return (left < right) - (left > right);
 }
 
-// Whether a hypothesis agrees with all that the first one states. One cause stated alone is right
-// also where a second one came with it; two stated together are right only together.
+// Whether a hypothesis agrees with all that the first one states. Causes are right also where
+// others came with them; those stated together are right only together.
 static bool agrees(const lg_hypothesis *first, const lg_hypothesis *other) {
-    return first->with == LG_CAUSE_NONE &&
-           (other->cause == first->cause || other->with == first->cause);
+    bool all = lg_hypothesis_states(other, first->cause);
+    for (int i = 0; i < first->n_with; i++) {
+        all = all && lg_hypothesis_states(other, first->with[i]);
+    }
+    return all;
 }
 
 // The least n for which what follows the first n hypotheses is no more likely than `bound`.
@@ -92,25 +109,40 @@ void lg_diagnosis_conclude_kernel(lg_diagnosis *d, const lg_guess *guesses, int 
     finding->certain = false;
 }
 
-// A fact beside label faults: the fact stands in every hypothesis, with each label cause in turn.
-static void pair_fact_with_labels(lg_diagnosis *d, const lg_fact *fact) {
+// All facts, which are so whatever the labels are.
+static lg_hypothesis state_facts(lg_diagnosis *d) {
+    lg_hypothesis h = {
+        .cause = d->facts[0].cause, .evidence = d->facts[0].evidence, .advice = d->facts[0].advice};
+    for (int i = 1; i < d->n_facts; i++) {
+        state_also(d, &h, d->facts[i].cause, d->facts[i].evidence, d->facts[i].advice);
+    }
+    return h;
+}
+
+static bool states_the_same(const lg_hypothesis *a, const lg_hypothesis *b) {
+    return a->n_with == b->n_with && agrees(a, b);
+}
+
+// The facts stand in every hypothesis, beside each explanation of the labels in turn. What states
+// the same is one hypothesis: a label fault can be a fact too.
+static void pair_facts_with_labels(lg_diagnosis *d) {
     lg_finding *finding = d->finding;
     for (int i = 0; i < d->n_explanations; i++) {
         const lg_explanation *e = &d->explanations[i];
-        lg_cause with = e->cause == fact->cause ? LG_CAUSE_NONE : e->cause; // the fact says it
+        lg_hypothesis h = state_facts(d);
+        const lg_cause causes[] = {e->cause, e->with};
+        for (int k = 0; k < 2 && causes[k] != LG_CAUSE_NONE; k++) {
+            state_also(d, &h, causes[k], lg_label_evidence_text(d, e, causes[k]),
+                       lg_label_advice_text(d, e, causes[k]));
+        }
         int at = 0;
-        while (at < finding->n_hypotheses && finding->hypotheses[at].with != with) {
+        while (at < finding->n_hypotheses && !states_the_same(&finding->hypotheses[at], &h)) {
             at++;
         }
-        lg_hypothesis *h = &finding->hypotheses[at];
         if (at == finding->n_hypotheses) {
-            *h = (lg_hypothesis){.cause = fact->cause, .with = with, .advice = fact->advice};
-            h->evidence =
-                lg_arena_printf(&finding->arena, "%s; and %s: %s", fact->evidence,
-                                lg_cause_name(e->cause), lg_label_evidence_text(d, e, e->cause));
-            finding->n_hypotheses++;
+            finding->hypotheses[finding->n_hypotheses++] = h;
         }
-        h->probability += e->probability;
+        finding->hypotheses[at].probability += e->probability;
     }
     qsort(finding->hypotheses, (size_t)finding->n_hypotheses, sizeof *finding->hypotheses,
           by_probability);
@@ -118,27 +150,20 @@ static void pair_fact_with_labels(lg_diagnosis *d, const lg_fact *fact) {
 
 static void conclude_facts(lg_diagnosis *d) {
     lg_finding *finding = d->finding;
-    const lg_fact *fact = &d->facts[0];
     finding->hypotheses =
         lg_arena_array(&finding->arena, LG_MAX_EXPLANATIONS + 1, sizeof *finding->hypotheses);
-    if (d->n_facts == 1 && d->n_explanations > 0) {
-        pair_fact_with_labels(d, fact);
-    } else {
-        lg_hypothesis *h = &finding->hypotheses[finding->n_hypotheses++];
-        *h = (lg_hypothesis){.cause = fact->cause,
-                             .probability = 1,
-                             .evidence = fact->evidence,
-                             .advice = fact->advice};
-        if (d->n_facts > 1) {
-            h->with = d->facts[1].cause;
-            h->evidence = lg_arena_printf(&finding->arena, "%s; and %s: %s", fact->evidence,
-                                          lg_cause_name(h->with), d->facts[1].evidence);
-        }
+    pair_facts_with_labels(d);
+    if (finding->n_hypotheses == 0) {
+        finding->hypotheses[finding->n_hypotheses++] = state_facts(d);
+        finding->hypotheses[0].probability = 1;
     }
     set_claims(finding);
-    // Which label fault stands beside a fact is weighed, and two at once are never certain.
-    bool weighed = d->n_facts == 1 && finding->hypotheses[0].with != LG_CAUSE_NONE;
-    finding->certain = finding->certain && !fact->doubtful && !weighed;
+    // Which label fault stands beside the facts is weighed, and several at once are never certain.
+    bool weighed = finding->hypotheses[0].n_with > d->n_facts - 1;
+    for (int i = 0; i < d->n_facts; i++) {
+        weighed = weighed || d->facts[i].doubtful;
+    }
+    finding->certain = finding->certain && !weighed;
 }
 
 // Whether every label out of range may be a class that the head does not have.
@@ -175,7 +200,7 @@ void lg_diagnosis_conclude(lg_diagnosis *d) {
             d->finding->n_possible = d->finding->n_hypotheses;
         }
         // Two label faults at once can stand in for one that the model knows too little of.
-        bool single = d->finding->hypotheses[0].with == LG_CAUSE_NONE;
+        bool single = d->finding->hypotheses[0].n_with == 0;
         d->finding->certain = d->finding->certain && single;
     }
 }

@@ -91,7 +91,7 @@ static void take_labels(lg_diagnose_pass *p, int64_t n) {
     }
     for (int64_t i = 0; floats && i < n; i++) {
         double real = p->reals[i];
-        p->bad[i] = p->bad[i] || lg_float_label_is_bad(&p->batch, real);
+        p->bad[i] = p->bad[i] || lg_float_label_is_bad(width, ignored, real);
         if (isfinite(real) && real != floor(real) && e->n_fractional++ == 0) {
             e->first_fractional = real;
             e->first_fractional_row = p->n_rows + i;

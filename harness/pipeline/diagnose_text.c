@@ -12,11 +12,8 @@ static void field(lg_str *out, const char *name) {
 static void print_headline(const lg_finding *finding, lg_str *out) {
     lg_str_add(out, finding->warning ? "WARNING " : "FAULT ");
     for (int i = 0; i < finding->n_named; i++) {
-        const lg_hypothesis *h = &finding->hypotheses[i];
-        lg_str_printf(out, "%s%s", i ? " or " : "", lg_cause_name(h->cause));
-        if (h->with != LG_CAUSE_NONE) {
-            lg_str_printf(out, " with %s", lg_cause_name(h->with));
-        }
+        lg_str_add(out, i ? " or " : "");
+        lg_hypothesis_print(&finding->hypotheses[i], out);
     }
     lg_str_printf(out, " — %s: %s\n", lg_finding_certainty(finding),
                   finding->headline ? finding->headline : "");
@@ -68,11 +65,8 @@ static void print_causes(const lg_finding *finding, lg_str *out) {
         const lg_hypothesis *h = &finding->hypotheses[i];
         char percent[LG_PERCENT_BYTES];
         field(out, i ? "" : "causes");
-        lg_str_printf(out, "%6s  %s", lg_percent_text(h->probability, percent),
-                      lg_cause_name(h->cause));
-        if (h->with != LG_CAUSE_NONE) {
-            lg_str_printf(out, " with %s", lg_cause_name(h->with));
-        }
+        lg_str_printf(out, "%6s  ", lg_percent_text(h->probability, percent));
+        lg_hypothesis_print(h, out);
         lg_str_printf(out, ": %s\n", h->evidence ? h->evidence : "");
     }
     lg_arena arena = {0};

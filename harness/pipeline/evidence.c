@@ -267,11 +267,11 @@ static void add_fraction(lg_label_evidence *e, double value, int64_t row) {
     }
 }
 
-bool lg_label_table_of_batch(const lg_batch *batch, lg_label_table *table) {
+bool lg_label_table_of_batch(const lg_batch *batch, int64_t head_width, lg_label_table *table) {
     const lg_tensor *given = lg_batch_device_target(batch);
     const lg_tensor *meant = &batch->target;
-    if (!lg_label_table_init(table, lg_batch_head_width(batch), batch->classes,
-                             batch->loss.ignore_index, given->dtype)) {
+    if (!lg_label_table_init(table, head_width, batch->classes, batch->loss.ignore_index,
+                             given->dtype)) {
         return false;
     }
     // The last dimension of a map is its row.
@@ -300,7 +300,8 @@ bool lg_label_table_of_batch(const lg_batch *batch, lg_label_table *table) {
 void lg_evidence_collect(const lg_batch *batch, lg_label_evidence *out) {
     lg_label_table table;
     *out = (lg_label_evidence){.first_fractional_row = -1};
-    if (!batch->target_is_probability && lg_label_table_of_batch(batch, &table)) {
+    if (!batch->target_is_probability &&
+        lg_label_table_of_batch(batch, lg_batch_head_width(batch), &table)) {
         *out = table.evidence;
         lg_label_table_free(&table);
     }

@@ -57,7 +57,8 @@ void lg_label_table_add(lg_label_table *table, int64_t label);
 void lg_label_table_finish(lg_label_table *table);
 void lg_label_table_free(lg_label_table *table);
 
-// Fills a table from the index targets that the batch hands over. false when memory is out.
-bool lg_label_table_of_batch(const lg_batch *batch, lg_label_table *table);
+// Fills a table from the index targets that the batch hands over, held against a head of that
+// width. false when memory is out.
+bool lg_label_table_of_batch(const lg_batch *batch, int64_t head_width, lg_label_table *table);
 
 #endif

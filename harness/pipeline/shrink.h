@@ -29,7 +29,7 @@ enum {
     LG_SHRINK_RUNS = 500,       // how often a batch is run at most, unless asked otherwise
     LG_SHRINK_ELEMENTS = 16384, // of the input: more are not written as values
     LG_SHRINK_READ = 1 << 22,   // of the input read from a file: of more, only a part is tried
-    LG_SHRINK_MAX_NAMED = 8,
+    LG_SHRINK_MAX_NAMED = 16,
 };
 
 // What one run showed; strings and rows live in the arena of the shrinking.

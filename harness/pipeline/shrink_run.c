@@ -70,10 +70,14 @@ static void note(lg_shrinker *s, const lg_case_result *result, const lg_batch *b
     if (result->reason && is_about_numbers(result->verdict)) {
         seen->kind = kind_of(s->arena, result->reason);
     }
-    for (int i = 0; i < finding->n_named && seen->n_named + 2 <= LG_SHRINK_MAX_NAMED; i++) {
-        seen->named[seen->n_named++] = finding->hypotheses[i].cause;
-        if (finding->hypotheses[i].with != LG_CAUSE_NONE) {
-            seen->named[seen->n_named++] = finding->hypotheses[i].with;
+    for (int i = 0; i < finding->n_named; i++) {
+        const lg_hypothesis *h = &finding->hypotheses[i];
+        if (seen->n_named + 1 + h->n_with > LG_SHRINK_MAX_NAMED) {
+            break;
+        }
+        seen->named[seen->n_named++] = h->cause;
+        for (int k = 0; k < h->n_with; k++) {
+            seen->named[seen->n_named++] = h->with[k];
         }
     }
     seen->n_rows = finding->n_rows;

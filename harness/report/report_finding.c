@@ -25,12 +25,16 @@ static void print_headline(const lg_case_result *result, FILE *out, bool color) 
     fprintf(out, "%s%s%s ", paint, finding->warning ? "WARNING" : "FAULT", plain);
     int n_named =
         finding->n_named < finding->n_hypotheses ? finding->n_named : finding->n_hypotheses;
-    if (n_named < 2) {
+    if (n_named < 1) {
         fputs(lg_cause_name(finding->cause), out);
     }
-    for (int i = 0; n_named >= 2 && i < n_named; i++) {
-        fprintf(out, "%s%s", i ? " or " : "", lg_cause_name(finding->hypotheses[i].cause));
+    lg_str named = {0};
+    for (int i = 0; i < n_named; i++) {
+        lg_str_add(&named, i ? " or " : "");
+        lg_hypothesis_print(&finding->hypotheses[i], &named);
     }
+    fputs(lg_str_text(&named), out);
+    lg_str_free(&named);
     fprintf(out, " — %s%s%s\n", lg_finding_certainty(finding), finding->headline ? ": " : "",
             finding->headline ? finding->headline : "");
 }
@@ -189,9 +193,12 @@ static void print_advice(const lg_finding *finding, FILE *out) {
         const lg_hypothesis *h = &finding->hypotheses[i];
         field(out, "either");
         char percent[LG_PERCENT_BYTES];
-        fprintf(out, "%s (%s)%s%s\n", lg_cause_name(h->cause),
+        lg_str stated = {0};
+        lg_hypothesis_print(h, &stated);
+        fprintf(out, "%s (%s)%s%s\n", lg_str_text(&stated),
                 lg_percent_text(h->probability, percent), h->evidence ? ": " : "",
                 h->evidence ? h->evidence : "");
+        lg_str_free(&stated);
     }
     lg_arena arena = {0};
     const char *rest = lg_finding_not_excluded(finding, &arena);

@@ -92,12 +92,23 @@ static json_t *injected_rows_json(const lg_case_result *result) {
     return list;
 }
 
+static json_t *with_json(const lg_hypothesis *h) {
+    json_t *list = json_array();
+    for (int i = 0; i < h->n_with; i++) {
+        json_array_append_new(list, json_string(lg_cause_name(h->with[i])));
+    }
+    return list;
+}
+
 static json_t *causes_json(const lg_finding *finding) {
     json_t *list = json_array();
     for (int i = 0; i < finding->n_hypotheses; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
         json_t *item = json_object();
         json_object_set_new(item, "cause", json_string(lg_cause_name(h->cause)));
+        if (h->n_with > 0) {
+            json_object_set_new(item, "with", with_json(h));
+        }
         json_object_set_new(item, "confidence", number_json(h->probability));
         json_object_set_new(item, "named", json_boolean(i < finding->n_named));
         json_object_set_new(item, "evidence", text_json(h->evidence));

@@ -60,13 +60,16 @@ static bool was_injected(const lg_batch *batch, lg_cause cause) {
 
 // Whether every cause that a hypothesis states was injected.
 static bool is_right(const lg_batch *batch, const lg_hypothesis *h) {
-    return was_injected(batch, h->cause) &&
-           (h->with == LG_CAUSE_NONE || was_injected(batch, h->with));
+    bool right = was_injected(batch, h->cause);
+    for (int i = 0; i < h->n_with; i++) {
+        right = right && was_injected(batch, h->with[i]);
+    }
+    return right;
 }
 
 // Whether it states all that was injected, and nothing else.
 static bool is_all(const lg_batch *batch, const lg_hypothesis *h) {
-    return is_right(batch, h) && (batch->n_injections > 1) == (h->with != LG_CAUSE_NONE);
+    return is_right(batch, h) && batch->n_injections == 1 + h->n_with;
 }
 
 static double probability_of_truth(const lg_batch *batch, const lg_finding *finding) {

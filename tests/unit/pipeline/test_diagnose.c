@@ -126,7 +126,10 @@ static void compare(const char *name, const lg_finding *want, const lg_diagnose_
     LG_CHECK_ROW(name, f->n_hypotheses == want->n_hypotheses);
     for (int i = 0; i < f->n_hypotheses && i < want->n_hypotheses; i++) {
         LG_CHECK_ROW(name, f->hypotheses[i].cause == want->hypotheses[i].cause);
-        LG_CHECK_ROW(name, f->hypotheses[i].with == want->hypotheses[i].with);
+        LG_CHECK_ROW(name, f->hypotheses[i].n_with == want->hypotheses[i].n_with);
+        for (int k = 0; k < want->hypotheses[i].n_with; k++) {
+            LG_CHECK_ROW(name, f->hypotheses[i].with[k] == want->hypotheses[i].with[k]);
+        }
         LG_CHECK_ROW(name, f->hypotheses[i].probability == want->hypotheses[i].probability);
         LG_CHECK_ROW(name, same_text(f->hypotheses[i].evidence, want->hypotheses[i].evidence));
         LG_CHECK_ROW(name, same_text(f->hypotheses[i].advice, want->hypotheses[i].advice));

@@ -226,7 +226,9 @@ static lg_attribution find_again(const fault_row *row, const lg_batch *batch) {
     if (!fine) {
         fprintf(stderr, "\n    '%s': %s, found %s with %s, certain %d, %lld rows: %s\n", row->name,
                 lg_attribution_name(grade), lg_cause_name(finding.cause),
-                lg_cause_name(finding.n_hypotheses ? finding.hypotheses[0].with : 0),
+                lg_cause_name(finding.n_hypotheses && finding.hypotheses[0].n_with
+                                  ? finding.hypotheses[0].with[0]
+                                  : LG_CAUSE_NONE),
                 finding.certain, (long long)finding.n_rows,
                 finding.headline ? finding.headline : "");
         for (int i = 0; i < batch->n_injections; i++) {
