@@ -19,6 +19,7 @@ lg_session_options lg_cli_session(const lg_cli *cli, const lg_driver *driver,
                                 .kernel_globs = cli->kernel_globs,
                                 .mode_globs = cli->mode_globs,
                                 .kernels_chosen = cli->kernel_paths.n > 0 && !cli->only_case,
+                                .foreign = cli->kernel_paths.n > 0,
                                 .has_seed = cli->has_seed,
                                 .seed = cli->seed};
 }

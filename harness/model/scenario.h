@@ -126,6 +126,7 @@ typedef struct lg_scenario {
     int n_faults;
     lg_fault_spec faults[LG_MAX_FAULTS];
     lg_str_list kernels; // globs; empty: every kernel of the family
+    bool foreign;        // only kernels of manifests that the user gave
     lg_str_list modes;   // globs; empty: every mode
     uint32_t relations;  // LG_RELATION_BIT of each that is checked beside the loss
     lg_expect expect;

@@ -235,10 +235,11 @@ void lg_scenario_write(const lg_scenario *scenario, lg_str *out) {
     for (int i = 0; i < scenario->n_faults; i++) {
         write_fault(out, &scenario->faults[i]);
     }
-    if (scenario->kernels.n || scenario->modes.n || scenario->relations) {
+    if (scenario->kernels.n || scenario->modes.n || scenario->relations || scenario->foreign) {
         lg_str_add(out, "run:\n");
     }
     write_globs(out, "kernels", scenario->kernels);
+    lg_str_add(out, scenario->foreign ? "  foreign: true\n" : "");
     write_globs(out, "modes", scenario->modes);
     write_relations(out, scenario->relations);
     lg_write_expect(out, &scenario->expect);

@@ -91,6 +91,7 @@ char *lg_case_repro(const lg_case *what, const char *prefix) {
 
 typedef struct builder {
     const lg_session_options *options;
+    struct match *matches; // room for those of one point
     lg_plan *plan;
     int64_t points_capacity, cases_capacity, columns_capacity;
     lg_plan_point *points;
@@ -115,7 +116,8 @@ static int64_t column_index(builder *b, int64_t kernel, lg_mode mode) {
     return *slot;
 }
 
-static void add_case(builder *b, const lg_scenario *scenario, int64_t kernel, lg_mode mode) {
+static void add_case(builder *b, const lg_scenario *scenario, int64_t kernel, lg_mode mode,
+                     bool further) {
     const lg_session_options *options = b->options;
     lg_plan *plan = b->plan;
     lg_plan_case item = {
@@ -124,7 +126,7 @@ static void add_case(builder *b, const lg_scenario *scenario, int64_t kernel, lg
                  .mode = mode,
                  .device = options->driver->name},
         .point = plan->n_points,
-        .named = list_names(&scenario->kernels, options->kernels->items[kernel].name),
+        .named = !further && list_names(&scenario->kernels, options->kernels->items[kernel].name),
     };
     lg_case_id(scenario, item.what.kernel, mode, item.what.device, item.what.id);
     if (options->only_case && strcmp(options->only_case, item.what.id) != 0) {
@@ -138,46 +140,82 @@ static void add_case(builder *b, const lg_scenario *scenario, int64_t kernel, lg
     b->cases[plan->n_cases++] = item;
 }
 
-// The kernels that a point is for, and that are given its input in that type, with their modes.
-static void add_kernels(builder *b, const lg_scenario *scenario, lg_dtype dtype) {
+// A kernel that a point is for, and the types it is given it in.
+typedef struct match {
+    int64_t kernel;
+    lg_fit fit;
+    bool planned;
+} match;
+
+static int64_t find_matches(const builder *b, const lg_scenario *scenario, int64_t turn,
+                            match *matches) {
     const lg_session_options *options = b->options;
-    const lg_scenario *fitted = NULL;
+    int64_t n = 0;
     for (int64_t k = 0; k < options->kernels->n; k++) {
         const lg_kernel *kernel = &options->kernels->items[k];
-        if (kernel->family != scenario->loss.kind ||
+        if ((scenario->foreign && !options->foreign) || kernel->family != scenario->loss.kind ||
             !list_matches(&scenario->kernels, kernel->name) ||
-            !lg_plan_is_chosen(options, scenario, kernel) ||
-            lg_fit_input_dtype(scenario, kernel) != dtype) {
+            !lg_plan_is_chosen(options, scenario, kernel)) {
             continue;
         }
-        fitted = fitted ? fitted : lg_fit_input(scenario, dtype, &b->plan->arena);
-        for (int m = LG_MODE_UNSET + 1; m < LG_N_MODES; m++) {
-            const char *mode_name = lg_mode_name((lg_mode)m);
-            if (is_asked_for(options, scenario, (lg_mode)m) &&
-                list_matches(&scenario->modes, mode_name) &&
-                list_matches(&options->mode_globs, mode_name)) {
-                add_case(b, fitted, k, (lg_mode)m);
-            }
+        lg_fit fits[LG_MAX_FITS];
+        bool every_type = options->foreign && !is_mutant(kernel->name);
+        int n_fits = lg_fits(scenario, kernel, every_type, turn, fits);
+        for (int i = 0; i < n_fits; i++) {
+            matches[n++] = (match){.kernel = k, .fit = fits[i]};
+        }
+    }
+    return n;
+}
+
+static bool same_fit(const lg_fit *a, const lg_fit *b) {
+    return a->input == b->input && a->labels == b->labels && a->further == b->further;
+}
+
+static void add_modes(builder *b, const lg_scenario *scenario, const match *m) {
+    const lg_session_options *options = b->options;
+    for (int mode = LG_MODE_UNSET + 1; mode < LG_N_MODES; mode++) {
+        const char *name = lg_mode_name((lg_mode)mode);
+        if (is_asked_for(options, scenario, (lg_mode)mode) &&
+            list_matches(&scenario->modes, name) && list_matches(&options->mode_globs, name)) {
+            add_case(b, scenario, m->kernel, (lg_mode)mode, m->fit.further);
         }
     }
 }
 
-// One plan point a type of the input: the cases of a point share its batch.
-static void add_point(builder *b, const lg_scenario *scenario) {
+// One plan point for the kernels that are given the same types: the cases of a point share its
+// batch.
+static void add_point(builder *b, const lg_scenario *scenario, match *matches, int64_t n) {
     lg_plan *plan = b->plan;
-    for (int d = LG_DTYPE_NONE; d < LG_N_DTYPES; d++) {
-        int64_t first = plan->n_cases;
-        add_kernels(b, scenario, (lg_dtype)d);
-        if (plan->n_cases == first) {
-            continue;
+    int64_t first = plan->n_cases;
+    const lg_fit *fit = &matches[0].fit;
+    const lg_scenario *fitted = lg_fit_input(scenario, fit, &plan->arena);
+    for (int64_t i = 0; i < n; i++) {
+        if (!matches[i].planned && same_fit(&matches[i].fit, fit)) {
+            add_modes(b, fitted, &matches[i]);
+            matches[i].planned = true;
         }
-        if (plan->n_points == b->points_capacity) {
-            b->points_capacity = b->points_capacity * 2 + 64;
-            b->points = lg_xrealloc(b->points, (size_t)b->points_capacity * sizeof(*b->points));
+    }
+    if (plan->n_cases == first) {
+        return;
+    }
+    if (plan->n_points == b->points_capacity) {
+        b->points_capacity = b->points_capacity * 2 + 64;
+        b->points = lg_xrealloc(b->points, (size_t)b->points_capacity * sizeof(*b->points));
+    }
+    b->points[plan->n_points++] = (lg_plan_point){.scenario = fitted,
+                                                  .first_case = first,
+                                                  .n_cases = plan->n_cases - first,
+                                                  .further = fit->further};
+}
+
+// `turn`: which point of its file it is.
+static void add_points(builder *b, const lg_scenario *scenario, int64_t turn) {
+    int64_t n = find_matches(b, scenario, turn, b->matches);
+    for (int64_t i = 0; i < n; i++) {
+        if (!b->matches[i].planned) {
+            add_point(b, scenario, &b->matches[i], n - i);
         }
-        b->points[plan->n_points++] = (lg_plan_point){.scenario = b->cases[first].what.scenario,
-                                                      .first_case = first,
-                                                      .n_cases = plan->n_cases - first};
     }
 }
 
@@ -222,9 +260,10 @@ void lg_plan_build(const lg_session_options *options, lg_plan *plan) {
     for (size_t i = 0; i < n_slots; i++) {
         b.column_of[i] = -1;
     }
+    b.matches = lg_xmalloc(((size_t)options->kernels->n * LG_MAX_FITS + 1) * sizeof(*b.matches));
     for (int64_t s = 0; s < options->n_sets; s++) {
         for (int64_t i = 0; i < options->sets[s].n; i++) {
-            add_point(&b, with_seed(&b, &options->sets[s].items[i]));
+            add_points(&b, with_seed(&b, &options->sets[s].items[i]), i);
         }
     }
     plan->points = keep(&plan->arena, b.points, plan->n_points, sizeof(*b.points));
@@ -232,6 +271,7 @@ void lg_plan_build(const lg_session_options *options, lg_plan *plan) {
     plan->columns = keep(&plan->arena, b.columns, plan->n_columns, sizeof(*b.columns));
     list_kernels(plan);
     free(b.column_of);
+    free(b.matches);
 }
 
 void lg_plan_free(lg_plan *plan) {

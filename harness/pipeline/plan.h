@@ -15,6 +15,7 @@ typedef struct lg_plan_point {
     const lg_scenario *scenario; // with --seed applied
     int64_t first_case;
     int64_t n_cases;
+    bool further; // in a further type that its kernels offer: to be left out is nothing to tell
 } lg_plan_point;
 
 // One kernel × mode: what has to prove itself before its cases count.

@@ -2,6 +2,7 @@
 #include "pipeline/relations.h"
 
 #include "pipeline/attribute.h"
+#include "pipeline/fit_labels.h"
 #include "pipeline/judge.h"
 #include "pipeline/relations_compare.h"
 
@@ -29,13 +30,34 @@ void lg_relations_free(lg_relations *relations) {
     *relations = (lg_relations){0};
 }
 
-const char *lg_relations_unsuitable(const lg_relations *relations, const lg_kernel *kernel,
-                                    lg_arena *arena) {
+// The other batch in the label type that the kernel is given the first one in.
+typedef struct handed_batch {
+    bool fitted;
+    lg_batch batch;
+} handed_batch;
+
+static handed_batch hand_over(const lg_scenario *scenario, const lg_kernel *kernel,
+                              const lg_batch *batch) {
+    handed_batch handed = {0};
+    handed.fitted = lg_fit_labels(scenario, kernel, batch, &handed.batch);
+    handed.batch = handed.fitted ? handed.batch : *batch;
+    return handed;
+}
+
+static void hand_back(handed_batch *handed) {
+    if (handed->fitted) {
+        lg_tensor_free(&handed->batch.target);
+    }
+}
+
+const char *lg_relations_unsuitable(const lg_relations *relations, const lg_scenario *scenario,
+                                    const lg_kernel *kernel, lg_arena *arena) {
     for (int i = 0; i < relations->n; i++) {
         const lg_related *related = &relations->items[i];
         for (int k = 0; k < related->n_others; k++) {
-            const char *why =
-                lg_device_unsuitable(kernel, &related->others[k].batch, LG_MODE_BLOCKING, arena);
+            handed_batch handed = hand_over(scenario, kernel, &related->others[k].batch);
+            const char *why = lg_device_unsuitable(kernel, &handed.batch, LG_MODE_BLOCKING, arena);
+            hand_back(&handed);
             if (why) {
                 return lg_arena_printf(arena, "relation %s: %s",
                                        lg_relation_name(related->relation), why);
@@ -56,11 +78,15 @@ typedef struct relation_run {
 // One more run of the case's kernel; the caller frees the observation.
 static bool run_side(const relation_run *r, const lg_related_batch *part, lg_observation *seen,
                      lg_relation_side *side) {
+    const lg_case *what = r->result->what;
+    handed_batch handed = hand_over(what->scenario, what->kernel, &part->batch);
     lg_run_request request = {
-        .kernel = r->result->what->kernel, .batch = &part->batch, .mode = LG_MODE_BLOCKING};
+        .kernel = what->kernel, .batch = &handed.batch, .mode = LG_MODE_BLOCKING};
     *side = (lg_relation_side){
         .batch = &part->batch, .reference = &part->reference, .seen = seen, .source = part->source};
-    return lg_device_run(r->device, &request, seen, r->diags);
+    bool ok = lg_device_run(r->device, &request, seen, r->diags);
+    hand_back(&handed);
+    return ok;
 }
 
 // The cause a broken relation points at when the other run's own numbers name none.

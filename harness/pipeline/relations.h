@@ -20,9 +20,11 @@ typedef struct lg_relations {
 bool lg_relations_make(const lg_scenario *scenario, const lg_batch *batch, lg_relations *out);
 void lg_relations_free(lg_relations *relations);
 
-// Why the kernel cannot take one of the other batches, or NULL; as lg_device_unsuitable.
-const char *lg_relations_unsuitable(const lg_relations *relations, const lg_kernel *kernel,
-                                    lg_arena *arena);
+// Why the kernel cannot take one of the other batches, or NULL; as lg_device_unsuitable. Labels
+// that the scenario gives no type are handed over as pipeline/fit_labels.h says, as those of the
+// case.
+const char *lg_relations_unsuitable(const lg_relations *relations, const lg_scenario *scenario,
+                                    const lg_kernel *kernel, lg_arena *arena);
 
 // Runs the kernel of a case that passed on the other batches. Where a relation is broken, or the
 // other batch itself does not pass, `result` gets the verdict, its reason and the finding: the

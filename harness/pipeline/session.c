@@ -100,7 +100,7 @@ static void tell_case(session *s, int64_t index) {
     bool last = index == planned->first_case + planned->n_cases - 1;
     // A point that no kernel takes must not vanish, unless a filter chose the kernels or modes.
     bool filtered = s->options->kernel_globs.n > 0 || s->options->mode_globs.n > 0;
-    if (done->run.absent && last && p->n_told == 0) {
+    if (done->run.absent && last && p->n_told == 0 && !planned->further) {
         if (!filtered || s->options->only_case) {
             lg_case_run_skip(&done->run);
         } else {

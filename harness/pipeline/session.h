@@ -25,6 +25,10 @@ typedef struct lg_session_options {
     uint64_t seed;
     // The user named the manifests: a kernel of them that no case launches makes the run exit 3.
     bool kernels_chosen;
+    // The kernels are not lossgate's own: each is given scenarios without a type in every type that
+    // it offers (but mutants, which run as their scenarios say), and those that are for such
+    // kernels only.
+    bool foreign;
     // Not zero: no column and no case is begun any more (a signal came). NULL: never.
     const volatile sig_atomic_t *stop;
     int jobs;                 // worker threads, >= 1

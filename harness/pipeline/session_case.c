@@ -346,7 +346,8 @@ static void run_handed(lg_device_session *device, const lg_batch *handed, bool n
     const lg_case *what = result->what;
     const char *unsuited = lg_device_unsuitable(what->kernel, handed, what->mode, &out->arena);
     if (!unsuited && what->mode == LG_MODE_BLOCKING) {
-        unsuited = lg_relations_unsuitable(&data->relations, what->kernel, &out->arena);
+        unsuited =
+            lg_relations_unsuitable(&data->relations, what->scenario, what->kernel, &out->arena);
     }
     if (unsuited && named && refuse_type(data, out)) {
         lg_expect_check(result, &out->arena);

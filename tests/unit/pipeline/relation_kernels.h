@@ -95,7 +95,43 @@ static const char relation_source[] =
     "        i64 past = row == 32 ? samples * width : row * width + target[row];\n"
     "        output[row] = -input[past];\n"
     "    }\n"
-    "}\n";
+    "}\n"
+    "// Right numbers, and with more than 32 rows an input or target that is another afterwards.\n"
+    "KERNEL writes_input(float *output, float *input, const i64 *target, i64 samples, i64 width) "
+    "{\n"
+    "    ROW;\n"
+    "    if (row < samples) {\n"
+    "        output[row] = -input[row * width + target[row]];\n"
+    "        input[row * width] += row == 32;\n"
+    "    }\n"
+    "}\n"
+    "KERNEL writes_target(float *output, const float *input, i64 *target, i64 samples, i64 width) "
+    "{\n"
+    "    ROW;\n"
+    "    if (row < samples) {\n"
+    "        output[row] = -input[row * width + target[row]];\n"
+    "        target[row] += row == 32;\n"
+    "    }\n"
+    "}\n"
+    "KERNEL past_output(ROWS_ARGS) {\n"
+    "    ROW;\n"
+    "    if (row < samples) {\n"
+    "        output[row] = -input[row * width + target[row]];\n"
+    "        output[row == 32 ? samples : row] = output[row];\n"
+    "    }\n"
+    "}\n"
+    "// Labels of 32 bits: the loss of each row, and of the first 32 rows alone.\n"
+    "template <int LAST> __device__ void short_labels(float *output, const float *input,\n"
+    "                                                 const int *target, i64 samples, i64 width) "
+    "{\n"
+    "    ROW;\n"
+    "    if (row < samples) {\n"
+    "        output[row] = row < LAST ? -input[row * width + target[row]] : 0;\n"
+    "    }\n"
+    "}\n"
+    "#define SHORT_ARGS float *output, const float *input, const int *target, i64 n, i64 width\n"
+    "KERNEL right32(SHORT_ARGS) { short_labels<1 << 20>(output, input, target, n, width); }\n"
+    "KERNEL rows32(SHORT_ARGS) { short_labels<32>(output, input, target, n, width); }\n";
 
 #define RK_HEAD(name, reductions)                                                                  \
     "  - name: test/" name "\n"                                                                    \
@@ -115,6 +151,8 @@ static const char relation_source[] =
             "target_stride_s"
 #define RK_FLAT(name, reductions, grid)                                                            \
     RK_HEAD(name, reductions) "    stages:\n" RK_STAGE(name, grid, RK_ARGS)
+#define RK_SHORT(name)                                                                             \
+    RK_HEAD(name, "none") "    targets: [int32]\n    stages:\n" RK_STAGE(name, RK_MANY, RK_ARGS)
 #define RK_VIEWED(name, entry, inputs)                                                             \
     RK_HEAD(name, "none")                                                                          \
     "    inputs: [" inputs "]\n    strided: true\n    stages:\n" RK_STAGE(entry, RK_MANY, RK_VIEW)
@@ -124,6 +162,11 @@ static const char relation_nll_manifest[] = "family: nll_loss\nsource: test.cu\n
     RK_FLAT("ascending", "none", "1")                                                       //
     RK_FLAT("one_block", "sum", "1")                                                        //
     RK_FLAT("past_input", "none", RK_MANY)                                                  //
+    RK_FLAT("past_output", "none", RK_MANY)                                                 //
+    RK_FLAT("writes_input", "none", RK_MANY)                                                //
+    RK_FLAT("writes_target", "none", RK_MANY)                                               //
+    RK_SHORT("right32")                                                                     //
+    RK_SHORT("rows32")                                                                      //
     RK_HEAD("sixteen",
             "mean") "    stages:\n" //
                     "      - entry: sixteen\n"

@@ -154,6 +154,55 @@ static void test_a_poisoned_context_is_asked_for_by_name(void) {
     }
 }
 
+// A case for each type of a foreign kernel, each with an id of its own; of a mutant, and of our
+// own, one. What is for foreign kernels is for them alone.
+static void test_foreign_kernels_are_run_in_every_type(void) {
+    static const struct {
+        const char *name, *kernel;
+        bool foreign, for_foreign;
+        int64_t n_cases, n_further;
+    } rows[] = {
+        {"our own", "nll_loss/reduce/assert", false, false, 1, 0},
+        {"a foreign one", "my_loss", true, false, 3, 2},
+        {"a mutant", "mutants/nll/wide", true, false, 1, 0},
+        {"our own, not for it", "nll_loss/reduce/assert", false, true, 0, 0},
+        {"a foreign one, for it", "my_loss", true, true, 3, 2},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        world w;
+        lg_plan plan;
+        build(&w);
+        const char *named[] = {rows[i].kernel};
+        w.kernels[0].name = rows[i].kernel;
+        w.kernels[0].input_dtypes = 1u << LG_FLOAT32 | 1u << LG_FLOAT16;
+        w.kernels[0].target_dtypes = 1u << LG_INT64 | 1u << LG_INT32 | 1u << LG_UINT8;
+        w.kernel_set.n = 1;
+        w.set.n = 1;
+        w.points[0].modes = (lg_str_list){.n = 1, .items = blocking};
+        w.points[0].kernels = (lg_str_list){.n = 1, .items = named};
+        w.points[0].batch.classes = 3;
+        w.points[0].batch.logits = (lg_array_spec){.dtype = LG_FLOAT32, .default_dtype = true};
+        w.points[0].batch.targets = (lg_array_spec){.dtype = LG_INT64, .open_dtype = true};
+        w.points[0].foreign = rows[i].for_foreign;
+        w.options.foreign = rows[i].foreign;
+        lg_plan_build(&w.options, &plan);
+        LG_CHECK_ROW(rows[i].name, plan.n_cases == rows[i].n_cases);
+        LG_CHECK_ROW(rows[i].name, plan.n_points == rows[i].n_cases);
+        int64_t n_further = 0;
+        for (int64_t k = 0; k < plan.n_cases; k++) {
+            bool further = plan.points[plan.cases[k].point].further;
+            n_further += further;
+            LG_CHECK_ROW(rows[i].name, plan.cases[k].named == !further);
+            for (int64_t other = 0; other < k; other++) {
+                LG_CHECK_ROW(rows[i].name,
+                             strcmp(plan.cases[k].what.id, plan.cases[other].what.id) != 0);
+            }
+        }
+        LG_CHECK_ROW(rows[i].name, n_further == rows[i].n_further);
+        lg_plan_free(&plan);
+    }
+}
+
 static void test_ids_are_stable_and_apart(void) {
     world w;
     build(&w);
@@ -215,6 +264,7 @@ int main(void) {
         {"only a pattern of its own selects a mutant",
          test_only_a_pattern_of_its_own_selects_a_mutant},
         {"a poisoned context is asked for by name", test_a_poisoned_context_is_asked_for_by_name},
+        {"foreign kernels are run in every type", test_foreign_kernels_are_run_in_every_type},
         {"ids are stable and apart", test_ids_are_stable_and_apart},
         {"a repro line selects its case", test_a_repro_line_selects_its_case},
     };

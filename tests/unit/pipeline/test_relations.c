@@ -96,6 +96,12 @@ static const kernel_row rows[] = {
      "double_batch", LG_CAUSE_INDEX_OVERFLOW},
     {"reads past the input", "test/past_input", NLL("none", "forward") FLAT ALL, LG_MEMORY_FAULT,
      "double_batch", LG_CAUSE_INDEX_OVERFLOW},
+    {"writes past the output", "test/past_output", NLL("none", "forward") FLAT ALL, LG_MEMORY_FAULT,
+     "double_batch", LG_CAUSE_INDEX_OVERFLOW},
+    {"writes its input", "test/writes_input", NLL("none", "forward") FLAT ALL, LG_WRONG_RESULT,
+     "double_batch", LG_CAUSE_INPUT_OVERWRITTEN},
+    {"writes its target", "test/writes_target", NLL("none", "forward") FLAT ALL, LG_WRONG_RESULT,
+     "double_batch", LG_CAUSE_INPUT_OVERWRITTEN},
     {"classes outside, without a sample axis", "test/outer_classes",
      NLL("none", "forward") SPATIAL ONLY("flatten_spatial"), LG_WRONG_RESULT, "flatten_spatial",
      LG_CAUSE_STRIDES_IGNORED},
@@ -135,7 +141,8 @@ static void test_kernels(void) {
         CU_ASSERT_TRUE_FATAL(lg_relations_make(&s.set.items[0], &s.batch, &relations));
         lg_case what = {.scenario = &s.set.items[0], .kernel = find(row->kernel)};
         lg_case_result result = {.what = &what};
-        LG_CHECK_ROW(row->name, !lg_relations_unsuitable(&relations, what.kernel, &arena));
+        LG_CHECK_ROW(row->name,
+                     !lg_relations_unsuitable(&relations, what.scenario, what.kernel, &arena));
         run_case(row, &s, &relations, &what, &result, &arena);
         LG_CHECK_ROW(row->name, result.verdict == row->verdict);
         LG_CHECK_ROW(row->name, result.finding.cause == row->cause);
@@ -166,9 +173,9 @@ static void test_unsuitable(void) {
     scene_begin(&s, NLL("none", "forward") SPATIAL ONLY("flatten_spatial"));
     CU_ASSERT_TRUE_FATAL(lg_relations_make(&s.set.items[0], &s.batch, &relations));
     lg_kernel narrow = *find("test/outer_classes");
-    CU_ASSERT_PTR_NULL(lg_relations_unsuitable(&relations, &narrow, &arena));
+    CU_ASSERT_PTR_NULL(lg_relations_unsuitable(&relations, &s.set.items[0], &narrow, &arena));
     narrow.batched = false;
-    const char *why = lg_relations_unsuitable(&relations, &narrow, &arena);
+    const char *why = lg_relations_unsuitable(&relations, &s.set.items[0], &narrow, &arena);
     CU_ASSERT_PTR_NOT_NULL_FATAL(why);
     CU_ASSERT_STRING_EQUAL(why, "relation flatten_spatial: it takes no N×C input");
     lg_relations_free(&relations);
@@ -192,6 +199,13 @@ static void test_in_a_case(void) {
         {"not asked for", "test/one_block", NLL("sum", "forward") FLAT, LG_MODE_BLOCKING, LG_PASS,
          false},
         {"kept", "test/right", NLL("none", "forward") FLAT ALL, LG_MODE_BLOCKING, LG_PASS, false},
+        {"kept with labels of 32 bits", "test/right32", NLL("none", "forward") FLAT ALL,
+         LG_MODE_BLOCKING, LG_PASS, false},
+        {"broken with labels of 32 bits", "test/rows32", NLL("none", "forward") FLAT ALL,
+         LG_MODE_BLOCKING, LG_WRONG_RESULT, false},
+        {"no labels of 64 bits", "test/right32",
+         NLL("none", "forward") "batch: {samples: 24, classes: 5, targets: {dtype: int64}}\n" ALL,
+         LG_MODE_BLOCKING, LG_UNTESTED, true},
         {"cannot be taken", "test/spatial_only",
          NLL("none", "forward") SPATIAL ONLY("flatten_spatial"), LG_MODE_BLOCKING, LG_UNTESTED,
          true},
