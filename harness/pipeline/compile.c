@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -115,8 +116,18 @@ const char *lg_compiler_version(const lg_compiler *compiler) {
 
 void lg_compiled_free(lg_compiled *compiled) {
     free(compiled->path);
-    free(compiled->ptx);
+    if (compiled->mapped) {
+        munmap(compiled->ptx, compiled->mapped);
+    } else {
+        free(compiled->ptx);
+    }
     *compiled = (lg_compiled){0};
+}
+
+void lg_compiled_rest(const lg_compiled *compiled) {
+    if (compiled->mapped) {
+        madvise(compiled->ptx, compiled->mapped, MADV_DONTNEED);
+    }
 }
 
 static bool find_place(const char *source, place *out, lg_diags *diags) {
@@ -269,9 +280,34 @@ static int lock_key(const lg_compiler *compiler, const char *path) {
     return file;
 }
 
+// Maps it: hundreds of kernels are many megabytes of text, and a case needs a few pages. A file of
+// the cache appears whole under its name and is never written to again.
 static bool read_compiled(const char *path, lg_compiled *out) {
-    out->ptx = lg_read_file(path, &out->n_bytes);
-    return out->ptx;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    bool ok = file >= 0 && fstat(file, &status) == 0;
+    if (ok) {
+        // Bytes of zero behind the last page of the file: the text ends with a NUL whatever its
+        // size.
+        size_t n = (size_t)status.st_size, space = n + (size_t)sysconf(_SC_PAGESIZE);
+        char *at = mmap(NULL, space, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ok = at != MAP_FAILED;
+        if (ok && n > 0 && mmap(at, n, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) {
+            munmap(at, space);
+            ok = false;
+        }
+        if (ok) {
+            out->ptx = at;
+            out->n_bytes = n;
+            out->mapped = space;
+        }
+    }
+    int error = errno;
+    if (file >= 0) {
+        close(file);
+    }
+    errno = error;
+    return ok;
 }
 
 bool lg_compile(lg_compiler *compiler, const char *source, const char *const *flags, int n_flags,

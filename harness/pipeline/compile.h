@@ -29,8 +29,9 @@ const char *lg_compiler_version(const lg_compiler *compiler);
 
 typedef struct lg_compiled {
     char *path; // of the PTX in the cache
-    char *ptx;  // the text, NUL-terminated
+    char *ptx;  // the text, NUL-terminated, not to be written to
     size_t n_bytes;
+    size_t mapped;   // bytes of address space at `ptx` where the file is mapped; 0: malloc'd
     bool from_cache; // no compiler ran for this call
 } lg_compiled;
 
@@ -40,5 +41,7 @@ typedef struct lg_compiled {
 bool lg_compile(lg_compiler *compiler, const char *source, const char *const *flags, int n_flags,
                 lg_compiled *out, lg_diags *diags);
 void lg_compiled_free(lg_compiled *compiled);
+// The text will not be read for a while: its pages need not stay in memory till then.
+void lg_compiled_rest(const lg_compiled *compiled);
 
 #endif

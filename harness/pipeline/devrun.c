@@ -52,8 +52,7 @@ void lg_device_close(lg_device_session *session) {
     lg_device_drop_context(session);
     for (size_t i = 0; i < session->n_ptx; i++) {
         free(session->ptx[i].key);
-        free(session->ptx[i].path);
-        free(session->ptx[i].text);
+        lg_compiled_free(&session->ptx[i].file);
         lg_ptx_index_free(&session->ptx[i].index);
     }
     for (size_t i = 0; i < session->n_slices; i++) {
@@ -98,35 +97,30 @@ static char *ptx_key(const lg_kernel *kernel) {
     return lg_str_take(&key);
 }
 
-// Compiles or reads the kernel's PTX; text stays NULL when it cannot.
-static void get_text(lg_device_session *session, const lg_kernel *kernel, lg_ptx_source *ptx,
+// A file of the user's is read, not mapped: an editor may cut it short under a running gate.
+static void read_ptx(const lg_kernel *kernel, lg_compiled *file, lg_diags *diags) {
+    file->path = lg_xstrdup(kernel->ptx);
+    file->ptx = lg_read_file(kernel->ptx, &file->n_bytes);
+    if (!file->ptx) {
+        lg_error(diags, kernel->loc, "%s: cannot read %s: %s", kernel->name, kernel->ptx,
+                 strerror(errno));
+    } else if (strlen(file->ptx) != file->n_bytes) {
+        lg_error(diags, kernel->loc, "%s: %s is not PTX text", kernel->name, kernel->ptx);
+        lg_compiled_free(file);
+    }
+}
+
+// Compiles or reads the kernel's PTX; the text stays NULL when it cannot.
+static void get_text(lg_device_session *session, const lg_kernel *kernel, lg_compiled *file,
                      lg_diags *diags) {
     if (!kernel->source) {
-        size_t n;
-        ptx->path = lg_xstrdup(kernel->ptx);
-        ptx->text = lg_read_file(kernel->ptx, &n);
-        ptx->n_bytes = n;
-        if (!ptx->text) {
-            lg_error(diags, kernel->loc, "%s: cannot read %s: %s", kernel->name, kernel->ptx,
-                     strerror(errno));
-        } else if (strlen(ptx->text) != n) {
-            lg_error(diags, kernel->loc, "%s: %s is not PTX text", kernel->name, kernel->ptx);
-            free(ptx->text);
-            ptx->text = NULL;
-        }
-        return;
-    }
-    if (!session->compiler) {
+        read_ptx(kernel, file, diags);
+    } else if (!session->compiler) {
         lg_error(diags, kernel->loc, "%s: there is no CUDA compiler for %s", kernel->name,
                  kernel->source);
-        return;
-    }
-    lg_compiled compiled;
-    if (lg_compile(session->compiler, kernel->source, kernel->nvcc_flags, kernel->n_nvcc_flags,
-                   &compiled, diags)) {
-        ptx->path = compiled.path;
-        ptx->text = compiled.ptx;
-        ptx->n_bytes = compiled.n_bytes;
+    } else {
+        lg_compile(session->compiler, kernel->source, kernel->nvcc_flags, kernel->n_nvcc_flags,
+                   file, diags);
     }
 }
 
@@ -142,9 +136,9 @@ static size_t find_or_add_ptx(lg_device_session *session, const lg_kernel *kerne
     session->ptx = lg_xrealloc(session->ptx, (session->n_ptx + 1) * sizeof *session->ptx);
     lg_ptx_source *ptx = &session->ptx[session->n_ptx];
     *ptx = (lg_ptx_source){.key = key};
-    get_text(session, kernel, ptx, diags);
-    if (ptx->text) {
-        ptx->index = lg_ptx_index_make(ptx->text, ptx->n_bytes);
+    get_text(session, kernel, &ptx->file, diags);
+    if (ptx->file.ptx) {
+        ptx->index = lg_ptx_index_make(ptx->file.ptx, ptx->file.n_bytes);
     }
     return session->n_ptx++;
 }
@@ -157,8 +151,10 @@ bool lg_device_prepare(lg_device_session *session, const lg_kernel *kernel, lg_d
     }
     lg_prepared_kernel prepared = {.kernel = kernel};
     prepared.ptx = find_or_add_ptx(session, kernel, diags);
-    prepared.ok = session->ptx[prepared.ptx].text && lg_device_ensure_context(session, diags) &&
+    const lg_compiled *file = &session->ptx[prepared.ptx].file;
+    prepared.ok = file->ptx && lg_device_ensure_context(session, diags) &&
                   lg_device_check_entries(session, kernel, prepared.ptx, diags);
+    lg_compiled_rest(file);
     // Decoded code of every type is large, and a case needs one: what is parsed stays.
     lg_device_drop_context(session);
     session->prepared = lg_xrealloc(session->prepared, (session->n_prepared + 1) * sizeof prepared);

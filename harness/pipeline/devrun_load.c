@@ -78,9 +78,11 @@ static bool load_cut(lg_device_session *session, const lg_kernel *kernel,
     lg_str text = {0};
     lg_diags unused = {0};
     bool keep_debug = strcmp(session->driver->name, "sim") != 0;
-    bool ok = lg_ptx_slice(source->text, source->n_bytes, &source->index,
-                           (const char *const *)names, n, keep_debug, &text) > 0 &&
-              lg_device_load(session, text.text, source->path, kernel->loc, module, &unused);
+    bool cut = lg_ptx_slice(source->file.ptx, source->file.n_bytes, &source->index,
+                            (const char *const *)names, n, keep_debug, &text) > 0;
+    lg_compiled_rest(&source->file); // what lies between the entries is on every page
+    bool ok =
+        cut && lg_device_load(session, text.text, source->file.path, kernel->loc, module, &unused);
     lg_diags_free(&unused);
     lg_str_free(&text);
     return ok;
@@ -94,7 +96,8 @@ static bool load_slice(lg_device_session *session, const lg_kernel *kernel, lg_p
         return true;
     }
     lg_diags found = {0};
-    bool ok = lg_device_load(session, source->text, source->path, kernel->loc, module, &found);
+    bool ok =
+        lg_device_load(session, source->file.ptx, source->file.path, kernel->loc, module, &found);
     if (!ok && !source->reported) {
         copy_diags(diags, &found);
     }

@@ -10,10 +10,8 @@
 
 // A PTX text that was compiled or read; kernels of one source share it.
 typedef struct lg_ptx_source {
-    char *key; // source and flags, or path of the PTX
-    char *path;
-    char *text; // NULL: it could not be compiled or read, which has been reported
-    size_t n_bytes;
+    char *key;        // source and flags, or path of the PTX
+    lg_compiled file; // its text NULL: it could not be compiled or read, which has been reported
     lg_ptx_index index;
     bool whole;    // slices of it do not load: load all of it
     bool reported; // its load problems have been told

@@ -77,12 +77,10 @@ static lg_loc args_loc(const lg_stage *stage) {
     return stage->args_loc.line ? stage->args_loc : stage->loc;
 }
 
-// The body of the entry in the compiler's text, or NULL.
-static const char *find_body(const char *ptx, const char *entry) {
-    char *head = lg_xasprintf(".entry %s(", entry);
-    const char *found = ptx ? strstr(ptx, head) : NULL;
-    free(head);
-    return found;
+// A copy of the entry in the compiler's text, or NULL; free().
+static char *copy_entry(const lg_ptx_source *source, const char *entry) {
+    const lg_ptx_piece *piece = lg_ptx_index_find(source->file.ptx, &source->index, entry);
+    return piece ? lg_xstrndup(source->file.ptx + piece->start, piece->end - piece->start) : NULL;
 }
 
 // Whether the entry makes a global address of its parameter, as the compiler does with a pointer
@@ -175,8 +173,10 @@ static bool check_entry(lg_device_session *session, const lg_kernel *kernel, siz
     }
     size_t bytes[LG_MAX_PARAMS];
     int n_params = lg_entry_params(session->driver, function, bytes, LG_MAX_PARAMS);
-    const char *body = find_body(session->ptx[ptx].text, entry);
-    return check_args(kernel, stage, entry, body, bytes, n_params, diags);
+    char *body = copy_entry(&session->ptx[ptx], entry);
+    bool ok = check_args(kernel, stage, entry, body, bytes, n_params, diags);
+    free(body);
+    return ok;
 }
 
 static bool check_stage_names(const lg_kernel *kernel, const lg_stage *stage, lg_diags *diags) {

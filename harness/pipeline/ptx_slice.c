@@ -129,11 +129,25 @@ void lg_ptx_index_free(lg_ptx_index *index) {
     *index = (lg_ptx_index){0};
 }
 
+static bool is_named(const char *text, const lg_ptx_piece *piece, const char *name) {
+    return piece->n_name && strlen(name) == piece->n_name &&
+           memcmp(text + piece->name, name, piece->n_name) == 0;
+}
+
+const lg_ptx_piece *lg_ptx_index_find(const char *text, const lg_ptx_index *index,
+                                      const char *name) {
+    for (size_t i = 0; i < index->n_pieces; i++) {
+        if (is_named(text, &index->pieces[i], name)) {
+            return &index->pieces[i];
+        }
+    }
+    return NULL;
+}
+
 static size_t find_name(const char *text, const lg_ptx_piece *piece, const char *const *names,
                         size_t n_names) {
     size_t i = 0;
-    while (i < n_names && !(strlen(names[i]) == piece->n_name &&
-                            memcmp(text + piece->name, names[i], piece->n_name) == 0)) {
+    while (i < n_names && !is_named(text, piece, names[i])) {
         i++;
     }
     return i;

@@ -27,6 +27,10 @@ typedef struct lg_ptx_index {
 lg_ptx_index lg_ptx_index_make(const char *text, size_t n);
 void lg_ptx_index_free(lg_ptx_index *index);
 
+// The piece with the entry of this name, NULL when there is none.
+const lg_ptx_piece *lg_ptx_index_find(const char *text, const lg_ptx_index *index,
+                                      const char *name);
+
 // Everything but the entries that are not in `names`; without the debug sections unless
 // `keep_debug` (a GPU's compiler resolves names in them). Returns the number of
 // entries kept; names may be missing.

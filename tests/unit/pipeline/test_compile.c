@@ -129,6 +129,37 @@ static void test_compiles_once(void) {
     tear_down(&with);
 }
 
+// A cached text is mapped: it ends with a NUL where its last page is full too, and is read again
+// after its pages were given back.
+static void test_page_ends(void) {
+    fixture with;
+    set_up(&with);
+    lg_compiled file;
+    CU_ASSERT_TRUE_FATAL(lg_compile(with.compiler, with.source, extra_1, 1, &file, &with.diags));
+    char *path = lg_xstrdup(file.path);
+    lg_compiled_free(&file);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t sizes[] = {0, 1, page - 1, page, page + 1, 3 * page};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        FILE *out = fopen(path, "w");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+        for (size_t k = 0; k < sizes[i]; k++) {
+            fputc('x', out);
+        }
+        fclose(out);
+        CU_ASSERT_TRUE_FATAL(
+            lg_compile(with.compiler, with.source, extra_1, 1, &file, &with.diags));
+        CU_ASSERT_TRUE(file.from_cache);
+        CU_ASSERT_EQUAL(file.n_bytes, sizes[i]);
+        CU_ASSERT_EQUAL(strlen(file.ptx), sizes[i]);
+        lg_compiled_rest(&file);
+        CU_ASSERT_EQUAL(strspn(file.ptx, "x"), sizes[i]);
+        lg_compiled_free(&file);
+    }
+    free(path);
+    tear_down(&with);
+}
+
 // What must make another PTX, and what must not.
 static void test_key(void) {
     fixture with;
@@ -359,14 +390,11 @@ static void test_shorten(void) {
 }
 
 int main(void) {
-    static const lg_test tests[] = {{"compiles once", test_compiles_once},
-                                    {"key of the cache", test_key},
-                                    {"compile errors", test_errors},
-                                    {"no compiler", test_no_compiler},
-                                    {"compiler elsewhere", test_compiler_elsewhere},
-                                    {"concurrent", test_concurrent},
-                                    {"compiler output", test_output_parser},
-                                    {"running a program", test_run_program},
-                                    {"short paths", test_shorten}};
+    static const lg_test tests[] = {
+        {"compiles once", test_compiles_once},   {"page ends", test_page_ends},
+        {"key of the cache", test_key},          {"compile errors", test_errors},
+        {"no compiler", test_no_compiler},       {"compiler elsewhere", test_compiler_elsewhere},
+        {"concurrent", test_concurrent},         {"compiler output", test_output_parser},
+        {"running a program", test_run_program}, {"short paths", test_shorten}};
     return lg_run_tests("pipeline/compile", tests, sizeof tests / sizeof *tests);
 }

@@ -61,6 +61,11 @@ static void test_slices(void) {
         }
         lg_str_free(&out);
     }
+    const lg_ptx_piece *second = lg_ptx_index_find(text, &index, "second");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(second);
+    CU_ASSERT_EQUAL(strncmp(text + second->start, ".entry second()", 15), 0);
+    CU_ASSERT_PTR_NULL(lg_ptx_index_find(text, &index, "secon"));
+    CU_ASSERT_PTR_NULL(lg_ptx_index_find(text, &index, "")); // a debug section has no name
     lg_ptx_index_free(&index);
     // Cut anywhere, in memory of exactly its size: nothing is read past the end.
     for (size_t n = 0; n < sizeof text - 1; n++) {
