@@ -31,40 +31,45 @@ struct ce_view {
     int reduction; // 0 none, 1 mean, 2 sum
 };
 
-// Running maximum and sum of exp(x - maximum): the state of an online softmax.
+// Running maximum and sum of exp(x - maximum): the state of an online softmax. The maximum of nothing is the
+// lowest finite number: a -inf logit is below it and adds exp(-inf) = 0.
 template <typename A> struct softmax_state {
     A max;
     A sum;
 };
 
 template <typename A> __device__ inline softmax_state<A> softmax_empty() {
-    return {-A(INFINITY), A(0)};
+    return {lowest<A>(), A(0)};
 }
 
-// exp(from - to), and exactly 1 where both are the same infinity: nothing was scaled there.
-template <typename A> __device__ inline A rescale(A from, A to) {
-    return from == to ? A(1) : exp(from - to);
-}
-
-// A -inf logit adds nothing whatever the maximum is; a NaN stays in the sum; +inf makes inf - inf.
-template <typename A> __device__ inline softmax_state<A> softmax_add(softmax_state<A> s, A x) {
-    const A max = x > s.max ? x : s.max;
-    const A term = x == -A(INFINITY) ? A(0) : exp(x - max);
-    return {max, s.sum * rescale(s.max, max) + term};
+// N logits more. max() passes over a NaN, which stays in the sum, as inf - inf does where one is +inf.
+template <int N, typename A>
+__device__ inline softmax_state<A> softmax_add(softmax_state<A> s, const A (&x)[N]) {
+    A largest = s.max;
+    for (int i = 0; i < N; i++) {
+        largest = max(largest, x[i]);
+    }
+    A sum = s.sum * exp(s.max - largest);
+    for (int i = 0; i < N; i++) {
+        sum += exp(x[i] - largest);
+    }
+    return {largest, sum};
 }
 
 template <typename A>
 __device__ inline softmax_state<A> softmax_merge(softmax_state<A> a, softmax_state<A> b) {
-    const A max = a.max > b.max ? a.max : b.max;
-    return {max, a.sum * rescale(a.max, max) + b.sum * rescale(b.max, max)};
+    const A largest = max(a.max, b.max);
+    return {largest, a.sum * exp(a.max - largest) + b.sum * exp(b.max - largest)};
 }
 
 template <typename A> __device__ inline A log_probability(softmax_state<A> s, A x) {
     return (x - s.max) - log(s.sum);
 }
 
-// The threads that share a row. Each policy-free kernel shape is one of these three.
+// The threads that share a row. Each policy-free kernel shape is one of these three. A thread of a block takes
+// several logits of a wide row at once: their exponentials do not wait for each other.
 struct lone_thread {
+    static constexpr int logits_at_once = 1;
     __device__ static int first() { return 0; }
     __device__ static int step() { return 1; }
     template <typename A> __device__ static softmax_state<A> merge(softmax_state<A> s) { return s; }
@@ -73,6 +78,7 @@ struct lone_thread {
 };
 
 struct whole_warp {
+    static constexpr int logits_at_once = 1;
     __device__ static int first() { return threadIdx.x % 32; }
     __device__ static int step() { return 32; }
     template <typename A> __device__ static softmax_state<A> merge(softmax_state<A> s) {
@@ -93,6 +99,7 @@ struct whole_warp {
 };
 
 struct whole_block {
+    static constexpr int logits_at_once = 4;
     __device__ static int first() { return threadIdx.x; }
     __device__ static int step() { return blockDim.x; }
     // Warps first, then warp 0 over what the warps left. Lanes without a warp hold the neutral element.
@@ -130,9 +137,23 @@ struct whole_block {
 
 template <typename Team, typename T>
 __device__ softmax_state<acc_t<T>> row_softmax(const T *x, int64_t n_classes, int64_t sc) {
+    constexpr int at_once = Team::logits_at_once;
+    const int64_t step = Team::step();
     softmax_state<acc_t<T>> s = softmax_empty<acc_t<T>>();
-    for (int64_t c = Team::first(); c < n_classes; c += Team::step()) {
-        s = softmax_add(s, widen(x[c * sc]));
+    int64_t c = Team::first();
+    for (; c + (at_once - 1) * step < n_classes; c += at_once * step) {
+        acc_t<T> logits[at_once];
+        for (int i = 0; i < at_once; i++) {
+            logits[i] = widen(x[(c + i * step) * sc]);
+        }
+        s = softmax_add(s, logits);
+    }
+    if constexpr (at_once > 1) {
+#pragma unroll 1
+        for (; c < n_classes; c += step) {
+            const acc_t<T> logit[1] = {widen(x[c * sc])};
+            s = softmax_add(s, logit);
+        }
     }
     return Team::template merge<acc_t<T>>(s);
 }
@@ -233,8 +254,8 @@ __device__ void backward_row(T *grad_input, const T *grad_output, const acc_t<T>
     const softmax_state<A> s = row_softmax<Team>(x, n_classes, view.sc);
     const A g = upstream_scale<T>(view, row, grad_output, view.reduction == 1 ? *total_weight : A(1));
     const A e = static_cast<A>(view.smoothing);
-    const A spread = e / static_cast<A>(n_classes);
-    const A w = (A(1) - e) * class_weight(weight, t);
+    const A on_label = g * (A(1) - e) * class_weight(weight, t);
+    const A on_all = g * e / static_cast<A>(n_classes);
     A all = 0; // W
     if (e > A(0)) {
         for (int64_t c = Team::first(); c < n_classes; c += Team::step()) {
@@ -244,11 +265,11 @@ __device__ void backward_row(T *grad_input, const T *grad_output, const acc_t<T>
     }
     for (int64_t c = Team::first(); c < n_classes; c += Team::step()) {
         const A q = exp(widen(x[c * view.sc]) - s.max) / s.sum;
-        A d = w * (q - (c == t ? A(1) : A(0)));
+        A d = on_label * (q - (c == t ? A(1) : A(0)));
         if (e > A(0)) {
-            d += spread * (all * q - class_weight(weight, c));
+            d += on_all * (all * q - class_weight(weight, c));
         }
-        cell[c * view.spatial] = narrow<T>(g * d);
+        cell[c * view.spatial] = narrow<T>(d);
     }
 }
 

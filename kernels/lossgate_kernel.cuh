@@ -34,6 +34,12 @@ template <> __device__ inline __nv_bfloat16 narrow<__nv_bfloat16>(float x) {
     return __float2bfloat16_rn(x);
 }
 
+template <typename A> __device__ inline A lowest();
+template <> __device__ inline float lowest<float>() { return __int_as_float(0xff7fffff); }
+template <> __device__ inline double lowest<double>() {
+    return __longlong_as_double(0xffefffffffffffff);
+}
+
 template <typename A> __device__ inline A quiet_nan();
 template <> __device__ inline float quiet_nan<float>() { return __int_as_float(0x7fffffff); }
 template <> __device__ inline double quiet_nan<double>() {

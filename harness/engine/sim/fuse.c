@@ -95,7 +95,9 @@ static int32_t match_shifted(run *r, int32_t x) {
 // nvcc's expf behind the difference, if any, that it is taken of:
 //   t = sat(fma(x, 0x3bbb989d, 1/2));  s = fma.rm(t, 252, 12582913);  n = s + -12583039;
 //   y = fma(x, 0x32a57060, fma(x, 0x3fb8aa3b, -n));  d = ex2(y) * (s << 23)
-// Returns the product, NULL when it is not that. Everything on the way has no other reader.
+// or, where it is added to something, d = fma(ex2(y), s << 23, that).
+// Returns the last instruction, NULL when it is not that. Everything on the way has no other
+// reader.
 static const lg_ptx_insn *match_exp(run *r, int32_t x) {
     const lg_ptx_mods nearest = {.round = LG_ROUND_RN}, plain = {0};
     int32_t s = match_shifted(r, x);
@@ -126,6 +128,7 @@ static const lg_ptx_insn *match_exp(run *r, int32_t x) {
         return NULL;
     }
     const lg_ptx_insn *product = next_f32(r, LG_OP_MUL, nearest);
+    product = product ? product : next_f32(r, LG_OP_FMA, nearest);
     return product && reads(r, product, 1, written(r, power, 1)) &&
                    reads(r, product, 2, written(r, scale, 1)) &&
                    product->operands[0].kind == LG_OPERAND_REG
@@ -169,9 +172,15 @@ static int fuse_exp(lg_decoder *d, int at) {
     if (!product) {
         return -1;
     }
+    static const lg_fused_kind kinds[2][2] = {{LG_FUSED_EXP, LG_FUSED_EXP_PLUS},
+                                              {LG_FUSED_EXP_OF_SUB, LG_FUSED_EXP_OF_SUB_PLUS}};
+    bool adds = product->op == LG_OP_FMA;
     lg_insn fused = *decoded(d, at);
     fused.dst[0] = d->reg_slots[product->operands[0].reg];
-    replace(d, &r, at, is_sub ? LG_FUSED_EXP_OF_SUB : LG_FUSED_EXP, &fused);
+    if (adds) {
+        fused.src[is_sub ? 2 : 1] = decoded(d, r.last)->src[2];
+    }
+    replace(d, &r, at, kinds[is_sub][adds], &fused);
     return r.last;
 }
 

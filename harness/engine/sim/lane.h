@@ -54,10 +54,12 @@ typedef struct lg_lane_form {
 
 // Runs of instructions that one lane function executes, with the same bits (fuse.h finds them).
 typedef enum lg_fused_kind {
-    LG_FUSED_EXP,        // nvcc's expf: dst[0] = exp(src[0])
-    LG_FUSED_EXP_OF_SUB, // dst[0] = exp(src[0] - src[1])
-    LG_FUSED_INDEX,      // 64 bits: dst[0] = src[2] + ((src[0] + src[1]) << src[3])
-    LG_FUSED_INDEX_KEPT, // the same, and dst[1] = (src[0] + src[1]) << src[3]
+    LG_FUSED_EXP,             // nvcc's expf: dst[0] = exp(src[0])
+    LG_FUSED_EXP_OF_SUB,      // dst[0] = exp(src[0] - src[1])
+    LG_FUSED_EXP_PLUS,        // dst[0] = src[1] + exp(src[0]), its last product unrounded
+    LG_FUSED_EXP_OF_SUB_PLUS, // dst[0] = src[2] + exp(src[0] - src[1]), the same
+    LG_FUSED_INDEX,           // 64 bits: dst[0] = src[2] + ((src[0] + src[1]) << src[3])
+    LG_FUSED_INDEX_KEPT,      // the same, and dst[1] = (src[0] + src[1]) << src[3]
     LG_N_FUSED
 } lg_fused_kind;
 

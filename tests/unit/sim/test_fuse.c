@@ -15,8 +15,10 @@ enum { N = 4000, BLOCK = 250 }; // the last warp of a block is not full
     "add.f32 %f11, %f9, 0fCB40007F;\nneg.f32 %f12, %f11;\nmov.f32 %f13, 0f3FB8AA3B;\n"             \
     "fma.rn.f32 %f14, %f19, %f13, %f12;\nmov.f32 %f15, 0f32A57060;\n"                              \
     "fma.rn.f32 %f16, %f19, %f15, %f14;\nmov.b32 %r4, %f9;\nshl.b32 %r5, %r4, 23;\n"               \
-    "mov.b32 %f17, %r5;\nex2.approx.ftz.f32 %f18, %f16;\nmul.f32 %f10, %f18, %f17;\n"
-#define EXP EXP_HEAD("3BBB989D")
+    "mov.b32 %f17, %r5;\nex2.approx.ftz.f32 %f18, %f16;\n"
+#define MUL "mul.f32 %f10, %f18, %f17;\n"
+#define EXP EXP_HEAD("3BBB989D") MUL
+#define EXP_PLUS(c) EXP_HEAD("3BBB989D") "fma.rn.f32 %f10, %f18, %f17, " c ";\n"
 #define SUB "sub.f32 %f19, %f1, %f2;\n"
 
 static const struct row {
@@ -28,12 +30,21 @@ static const struct row {
     {"exp", "abs.f32 %f19, %f1;\n" EXP, 8, 1},
     {"exp in some lanes",
      "mov.f32 %f10, 0f3F800000;\nsetp.lt.f32 %p1, %f1, %f2;\n@%p1 bra L1;\n" SUB EXP "L1:\n", 8, 1},
+    {"exp of a difference, added", SUB EXP_PLUS("%f2"), 8, 1},
+    {"exp, added", "abs.f32 %f19, %f1;\n" EXP_PLUS("%f2"), 8, 1},
+    {"exp, added to a constant", "neg.f32 %f19, %f1;\n" EXP_PLUS("0f00000001"), 8, 1},
+    {"exp, added in some lanes",
+     "mov.f32 %f10, 0f3F800000;\nsetp.lt.f32 %p1, %f1, %f2;\n@%p1 bra L1;\n" SUB EXP_PLUS(
+         "%f10") "L1:\n",
+     8, 1},
+    {"exp, subtracted from", SUB EXP_HEAD("3BBB989D") "fma.rn.f32 %f10, %f17, %f2, %f18;\n", 8, 0},
+    {"exp, squared", SUB EXP_HEAD("3BBB989D") "mul.f32 %f10, %f18, %f18;\n", 8, 0},
     {"the difference is read again", SUB EXP "add.f32 %f10, %f10, %f19;\n", 8, 1},
     {"the scaled argument is read again", SUB EXP "add.f32 %f10, %f10, %f5;\n", 8, 0},
     {"the shifted one is read again", SUB EXP "add.f32 %f10, %f10, %f9;\n", 8, 0},
     {"a copy of the shifted one is read again",
      SUB EXP "and.b32 %r6, %r4, 7;\ncvt.rn.f32.u32 %f0, %r6;\nadd.f32 %f10, %f10, %f0;\n", 8, 0},
-    {"another constant", SUB EXP_HEAD("3BBB989E"), 8, 0},
+    {"another constant", SUB EXP_HEAD("3BBB989E") MUL, 8, 0},
     {"a way into the middle",
      SUB "setp.lt.f32 %p1, %f1, %f2;\nmov.f32 %f5, 0f3E000000;\n@%p1 bra L1;\n"
          "fma.rn.f32 %f5, %f19, 0f3BBB989D, 0f3F000000;\nL1:\ncvt.sat.f32.f32 %f6, %f5;\n"

@@ -6,11 +6,23 @@
 
 // Lanes one element apart: 32 of them are one copy.
 LANE_INLINE bool is_run(const uint64_t *a, uint64_t step) {
+#ifdef __AVX512F__
+    const __m512i lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    __m512i want = _mm512_add_epi64(_mm512_set1_epi64((int64_t)a[0]),
+                                    _mm512_mullo_epi64(lanes, _mm512_set1_epi64((int64_t)step)));
+    __mmask8 differ = 0;
+    for (int lane = 0; lane < LG_LANES; lane += 8) {
+        differ |= _mm512_cmpneq_epi64_mask(_mm512_loadu_si512(a + lane), want);
+        want = _mm512_add_epi64(want, _mm512_set1_epi64((int64_t)(8 * step)));
+    }
+    return differ == 0;
+#else
     uint64_t differ = 0;
     for (uint64_t lane = 0; lane < LG_LANES; lane++) {
         differ |= (a[lane] - a[0]) ^ lane * step;
     }
     return differ == 0;
+#endif
 }
 
 // A warp that walks a row goes in steps too long for the processor's own prefetcher; an iteration
