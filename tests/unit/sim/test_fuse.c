@@ -3,6 +3,7 @@
 // a module with coverage executes; and nothing is dropped or fused that somebody still needs.
 #include "engine/sim/exec.h"
 #include "engine/sim/fold.h"
+#include "support/alloc.h"
 #include "unit/sim/lane_specials.h"
 #include "unit/sim/rig.h"
 
@@ -172,21 +173,41 @@ static int count_dropped(const char *text) {
     return n;
 }
 
+static void check_row(const struct row *row, const char *isa, const float *in) {
+    static outcome single, fused;
+    char *text = text_of(row);
+    char *name = lg_xasprintf("%s, %s", row->name, isa);
+    run_row(text, true, in, &single);
+    run_row(text, false, in, &fused);
+    LG_CHECK_ROW(name, memcmp(single.bits, fused.bits, sizeof single.bits) == 0);
+    LG_CHECK_ROW(name, single.warp_instructions == fused.warp_instructions);
+    LG_CHECK_ROW(name, single.lane_instructions == fused.lane_instructions);
+    LG_CHECK_ROW(name, single.n_fused == 0 && fused.n_fused == row->n_fused);
+    LG_CHECK_ROW(name, count_dropped(text) == row->n_dropped);
+    free(name);
+    free(text);
+}
+
+// For each instruction set that the machine has.
 static void test_rows(void) {
     static float in[2 * N];
-    static outcome single, fused;
     fill_inputs(in);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char *text = text_of(&rows[i]);
-        run_row(text, true, in, &single);
-        run_row(text, false, in, &fused);
-        LG_CHECK_ROW(rows[i].name, memcmp(single.bits, fused.bits, sizeof single.bits) == 0);
-        LG_CHECK_ROW(rows[i].name, single.warp_instructions == fused.warp_instructions);
-        LG_CHECK_ROW(rows[i].name, single.lane_instructions == fused.lane_instructions);
-        LG_CHECK_ROW(rows[i].name, single.n_fused == 0 && fused.n_fused == rows[i].n_fused);
-        LG_CHECK_ROW(rows[i].name, count_dropped(text) == rows[i].n_dropped);
-        free(text);
+    const char *const isas[] = {"avx512", "avx2", "baseline"};
+    char *wanted = getenv("LOSSGATE_ISA");
+    wanted = wanted ? lg_xstrdup(wanted) : NULL;
+    for (size_t k = 0; k < sizeof isas / sizeof *isas; k++) {
+        setenv("LOSSGATE_ISA", isas[k], 1);
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !strcmp(lg_sim_isa(), isas[k]);
+             i++) {
+            check_row(&rows[i], isas[k], in);
+        }
     }
+    if (wanted) {
+        setenv("LOSSGATE_ISA", wanted, 1);
+    } else {
+        unsetenv("LOSSGATE_ISA");
+    }
+    free(wanted);
 }
 
 // What nvcc writes today for expf is what is fused: a compiler that writes it in another way would

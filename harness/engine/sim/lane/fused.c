@@ -3,8 +3,7 @@
 // single instructions waits for each store to be read back, which takes longer than the arithmetic.
 // Every lane gets the bits that the single instructions give.
 #include "engine/sim/lane/lane_exp2.h"
-
-#include <immintrin.h>
+#include "engine/sim/lane/lane_vector.h"
 
 // nvcc's expf, instruction by instruction, for x = (n + d) ln 2 with n in -126..126:
 //   t = sat(fma(x, 1/(252 ln 2), 1/2));  s = fma.rm(t, 252, 12582913);  n = s - 12583039
@@ -16,48 +15,37 @@
 #define EXP_HIGH f32_from(0x3fb8aa3bu)
 #define EXP_LOW f32_from(0x32a57060u)
 
-#ifdef __AVX512F__
-#define EXP_SHIFT 12582913.0f
-#define EXP_BIAS -12583039.0f
-#define SPLAT(x) _mm512_set1_ps(x)
-#define MUL_ADD(a, b, c) _mm512_add_ps(_mm512_mul_ps(a, b), c)
+#ifdef VF_LANES
+#define MUL_ADD(a, b, c) VF(add_ps)(VF(mul_ps)(a, b), c)
 
-LANE_INLINE __m512 canon_16(__m512 x) {
-    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), SPLAT(F32_NAN), x);
+// exp2_and's value, a NaN not yet canonical.
+LANE_INLINE vf vf_exp2_and(vf d, vf more) {
+    vf n, f = vf_split(d, &n), square = VF(mul_ps)(f, f);
+    vf low = MUL_ADD(VF(set1_ps)(EXP2_Q1), f, VF(set1_ps)(EXP2_Q0));
+    vf high = MUL_ADD(VF(set1_ps)(EXP2_Q3), f, VF(set1_ps)(EXP2_Q2));
+    vf top = MUL_ADD(VF(set1_ps)(EXP2_Q5), f, VF(set1_ps)(EXP2_Q4));
+    high = MUL_ADD(top, square, high);
+    vf p = MUL_ADD(MUL_ADD(high, square, low), f, VF(set1_ps)(1.0f));
+    return vf_scale(p, VF(add_ps)(n, more));
 }
 
-// exp2_and's value, a NaN not yet canonical. What is left of an infinity is 0, and scalef takes any
-// exponent and rounds once.
-LANE_INLINE __m512 exp2_and_16(__m512 d, __m512 more) {
-    enum { NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
-    __m512 n = _mm512_add_ps(_mm512_roundscale_ps(d, NEAREST), more);
-    __m512 f = _mm512_reduce_ps(d, NEAREST);
-    __m512 square = _mm512_mul_ps(f, f);
-    __m512 low = MUL_ADD(SPLAT(EXP2_Q1), f, SPLAT(EXP2_Q0));
-    __m512 high = MUL_ADD(SPLAT(EXP2_Q3), f, SPLAT(EXP2_Q2));
-    high = MUL_ADD(MUL_ADD(SPLAT(EXP2_Q5), f, SPLAT(EXP2_Q4)), square, high);
-    return _mm512_scalef_ps(MUL_ADD(MUL_ADD(high, square, low), f, SPLAT(1.0f)), n);
+// d, and n to *n.
+LANE_INLINE vf vf_exp_split(vf x, vf *n) {
+    vf t = VF(fmadd_ps)(x, VF(set1_ps)(EXP_SCALE), VF(set1_ps)(0.5f));
+    t = VF(min_ps)(VF(max_ps)(t, VF(setzero_ps)()), VF(set1_ps)(1.0f)); // NaN becomes 0
+    *n = VF(sub_ps)(vf_floor_product(t, 252.0f), VF(set1_ps)(126.0f));
+    return VF(fmadd_ps)(x, VF(set1_ps)(EXP_LOW), VF(fmsub_ps)(x, VF(set1_ps)(EXP_HIGH), *n));
 }
 
-LANE_INLINE __m512 exp_split_16(__m512 x, __m512 *n) {
-    __m512 t = _mm512_fmadd_ps(x, SPLAT(EXP_SCALE), SPLAT(0.5f));
-    t = _mm512_min_ps(_mm512_max_ps(t, SPLAT(0.0f)), SPLAT(1.0f)); // NaN becomes 0
-    __m512 s = _mm512_fmadd_round_ps(t, SPLAT(252.0f), SPLAT(EXP_SHIFT),
-                                     _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-    *n = _mm512_add_ps(s, SPLAT(EXP_BIAS));
-    return _mm512_fmadd_ps(x, SPLAT(EXP_LOW), _mm512_fmsub_ps(x, SPLAT(EXP_HIGH), *n));
+LANE_INLINE vf vf_exp(vf x) {
+    vf n, d = vf_exp_split(x, &n);
+    return vf_canon(vf_exp2_and(d, n));
 }
 
-LANE_INLINE __m512 exp_16(__m512 x) {
-    __m512 n, d = exp_split_16(x, &n);
-    return canon_16(exp2_and_16(d, n));
-}
-
-LANE_INLINE __m512 exp_plus_16(__m512 x, __m512 c) {
-    __m512 n, d = exp_split_16(x, &n), power = exp2_and_16(d, SPLAT(0.0f));
-    __mmask16 flushed = _mm512_cmp_ps_mask(power, SPLAT(0x1p-126f), _CMP_LT_OQ);
-    power = _mm512_mask_blend_ps(flushed, power, SPLAT(0.0f));
-    return canon_16(_mm512_fmadd_ps(power, _mm512_scalef_ps(SPLAT(1.0f), n), c));
+LANE_INLINE vf vf_exp_plus(vf x, vf c) {
+    vf n, d = vf_exp_split(x, &n);
+    vf power = vf_flush_below(vf_exp2_and(d, VF(setzero_ps)()), 0x1p-126f);
+    return vf_canon(VF(fmadd_ps)(power, vf_scale(VF(set1_ps)(1.0f), n), c));
 }
 
 LANE_INLINE void exp_lanes(char *regs, const lg_insn *insn, uint32_t active, bool of_sub,
@@ -65,14 +53,15 @@ LANE_INLINE void exp_lanes(char *regs, const lg_insn *insn, uint32_t active, boo
     const float *pa = lane_in(regs, insn->src[0]), *pb = lane_in(regs, insn->src[1]);
     const float *pc = lane_in(regs, insn->src[of_sub ? 2 : 1]);
     float *pd = lane_out(regs, insn->dst[0]);
-    for (int i = 0; i < LG_LANES; i += 16) {
-        __m512 x = _mm512_load_ps(pa + i);
-        x = of_sub ? _mm512_sub_ps(x, _mm512_load_ps(pb + i)) : x;
-        x = plus ? exp_plus_16(x, _mm512_load_ps(pc + i)) : exp_16(x);
+    for (int i = 0; i < LG_LANES; i += VF_LANES) {
+        vf x = VF(load_ps)(pa + i);
+        x = of_sub ? VF(sub_ps)(x, VF(load_ps)(pb + i)) : x;
+        x = plus ? vf_exp_plus(x, VF(load_ps)(pc + i)) : vf_exp(x);
         if (active != LANE_ALL) { // a masked store would not be forwarded to the next load
-            x = _mm512_mask_blend_ps((__mmask16)(active >> i), _mm512_load_ps(pd + i), x);
+            vf_store_some(pd + i, x, active >> i);
+        } else {
+            VF(store_ps)(pd + i, x);
         }
-        _mm512_store_ps(pd + i, x);
     }
 }
 
@@ -94,21 +83,11 @@ static void exp_of_sub_plus(char *regs, const lg_insn *insn, uint32_t active) {
 
 #else
 
-// fma.rm(t, 252, 12582913) - 12582913 for 0 <= t <= 1: there a float has no fraction, so rounding
-// down is the floor of the exact product.
-LANE_INLINE float floor_252(float t) {
-#ifdef __FMA__
-    float n = f32_integral(t * 252.0f, ROUND_RM);
-    return __builtin_fmaf(t, 252.0f, -n) < 0 ? n - 1.0f : n; // the product was rounded up to n
-#else
-    return (float)f64_integral((double)t * 252.0, ROUND_RM);
-#endif
-}
-
-// d, and n to *n.
+// d, and n to *n. With 12582913, a float has no fraction: rounding down is the floor of the exact
+// product.
 LANE_INLINE float exp_split(float x, float *n) {
     float t = f32_sat(f32_fma(x, EXP_SCALE, 0.5f, ROUND_RN));
-    *n = floor_252(t) - 126.0f;
+    *n = (float)f64_integral((double)t * 252.0, ROUND_RM) - 126.0f;
     return f32_fma(x, EXP_LOW, f32_fma(x, EXP_HIGH, -*n, ROUND_RN), ROUND_RN);
 }
 
