@@ -93,6 +93,14 @@ static int list_verdicts(const lg_cli *cli) {
     return LG_EXIT_OK;
 }
 
+static int list_relations(const lg_cli *cli) {
+    (void)cli;
+    for (int r = LG_RELATION_UNSET + 1; r < LG_N_RELATIONS; r++) {
+        print_row(lg_relation_name((lg_relation)r), lg_relation_help((lg_relation)r));
+    }
+    return LG_EXIT_OK;
+}
+
 typedef struct list {
     const char *name;
     int (*print)(const lg_cli *cli);
@@ -100,10 +108,11 @@ typedef struct list {
 } list;
 
 static const list lists[] = {
-    {"scenarios", list_scenarios, true}, {"reports", lg_list_reports, true},
-    {"kernels", list_kernels, false},    {"modes", list_modes, false},
-    {"faults", list_the_faults, false},  {"causes", list_all_causes, false},
-    {"policies", list_policies, false},  {"verdicts", list_verdicts, false},
+    {"scenarios", list_scenarios, true},  {"reports", lg_list_reports, true},
+    {"kernels", list_kernels, false},     {"modes", list_modes, false},
+    {"faults", list_the_faults, false},   {"causes", list_all_causes, false},
+    {"policies", list_policies, false},   {"verdicts", list_verdicts, false},
+    {"relations", list_relations, false},
 };
 enum { N_LISTS = sizeof(lists) / sizeof(lists[0]) };
 

@@ -127,11 +127,10 @@ struct lg_simdrv_context {
 // --- driver_sim_context.c
 
 bool lg_simdrv_initialized(void);
-uint64_t lg_simdrv_new_id(void);
-// The calling thread's current context, locked; `*context` is unset on error. lg_simdrv_enter fails
+// The calling thread's current context, locked; `*out` is unset on error. lg_simdrv_enter fails
 // with the sticky error of a dead context, lg_simdrv_enter_any does not.
-CUresult lg_simdrv_enter(lg_simdrv_context **context);
-CUresult lg_simdrv_enter_any(lg_simdrv_context **context);
+CUresult lg_simdrv_enter(lg_simdrv_context **out);
+CUresult lg_simdrv_enter_any(lg_simdrv_context **out);
 CUresult lg_simdrv_leave(lg_simdrv_context *context, CUresult result); // returns `result`
 
 lg_simdrv_object *lg_simdrv_add(lg_simdrv_context *context, lg_simdrv_kind kind);

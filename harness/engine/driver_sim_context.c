@@ -36,7 +36,7 @@ CUresult lg_simdrv_cuInit(unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-uint64_t lg_simdrv_new_id(void) {
+static uint64_t new_id(void) {
     pthread_mutex_lock(&process.lock);
     uint64_t id = ++process.last_id;
     pthread_mutex_unlock(&process.lock);
@@ -135,7 +135,7 @@ CUresult lg_simdrv_cuCtxCreate(CUcontext *out, unsigned int flags, CUdevice devi
     }
     lg_simdrv_context *context = lg_xcalloc(1, sizeof *context);
     *context = (lg_simdrv_context){
-        .id = lg_simdrv_new_id(), .n_users = 1, .sim = sim, .blocking = blocking_by_environment()};
+        .id = new_id(), .n_users = 1, .sim = sim, .blocking = blocking_by_environment()};
     pthread_mutex_init(&context->lock, NULL);
     current = context->id;
     *out = (CUcontext)(uintptr_t)context->id;
@@ -209,7 +209,7 @@ CUresult lg_simdrv_cuCtxSynchronize(void) {
 lg_simdrv_object *lg_simdrv_add(lg_simdrv_context *context, lg_simdrv_kind kind) {
     lg_simdrv_object *object = lg_xcalloc(1, sizeof *object);
     object->kind = kind;
-    object->id = lg_simdrv_new_id();
+    object->id = new_id();
     object->next = context->objects;
     context->objects = object;
     return object;

@@ -41,16 +41,6 @@ bool lg_loss_kind_parse(const char *name, lg_loss_kind *kind) {
     return false;
 }
 
-bool lg_reduction_parse(const char *name, lg_reduction *reduction) {
-    for (int i = LG_REDUCTION_NONE; i <= LG_REDUCTION_SUM; i++) {
-        if (strcmp(name, reductions[i]) == 0) {
-            *reduction = (lg_reduction)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 const char *lg_direction_name(lg_direction direction) {
     return direction >= LG_FORWARD && direction <= LG_BOTH ? directions[direction] : "invalid";
 }

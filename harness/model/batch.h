@@ -40,7 +40,6 @@ typedef struct lg_loss_options {
 const char *lg_loss_kind_name(lg_loss_kind kind);
 const char *lg_reduction_name(lg_reduction reduction);
 bool lg_loss_kind_parse(const char *name, lg_loss_kind *kind);
-bool lg_reduction_parse(const char *name, lg_reduction *reduction);
 const char *lg_direction_name(lg_direction direction); // "forward", "backward", "both"
 // The names in the order of the enums, from the first valid value on.
 const char *const *lg_loss_kind_names(size_t *n);

@@ -23,7 +23,6 @@ typedef enum lg_policy {
 } lg_policy;
 
 const char *lg_policy_name(lg_policy policy);
-bool lg_policy_parse(const char *name, lg_policy *policy);
 const char *const *lg_policy_names(size_t *n); // without "unset"
 
 typedef enum lg_mode {
@@ -36,7 +35,6 @@ typedef enum lg_mode {
 
 const char *lg_mode_name(lg_mode mode);
 const char *lg_mode_help(lg_mode mode);
-bool lg_mode_parse(const char *name, lg_mode *mode);
 const char *const *lg_mode_names(size_t *n); // without "unset"
 
 // A size expression over the names of the argument vocabulary, kept as text; parsed and evaluated

@@ -34,16 +34,6 @@ const char *lg_policy_name(lg_policy policy) {
     return (unsigned)policy < LG_N_POLICIES ? policies[policy] : "invalid";
 }
 
-bool lg_policy_parse(const char *name, lg_policy *policy) {
-    for (int i = LG_POLICY_UNSET + 1; i < LG_N_POLICIES; i++) {
-        if (strcmp(name, policies[i]) == 0) {
-            *policy = (lg_policy)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 const char *const *lg_policy_names(size_t *n) {
     *n = LG_N_POLICIES - 1;
     return policies + 1;
@@ -55,16 +45,6 @@ const char *lg_mode_name(lg_mode mode) {
 
 const char *lg_mode_help(lg_mode mode) {
     return (unsigned)mode < LG_N_MODES ? mode_helps[mode] : "";
-}
-
-bool lg_mode_parse(const char *name, lg_mode *mode) {
-    for (int i = LG_MODE_UNSET + 1; i < LG_N_MODES; i++) {
-        if (strcmp(name, modes[i]) == 0) {
-            *mode = (lg_mode)i;
-            return true;
-        }
-    }
-    return false;
 }
 
 const char *const *lg_mode_names(size_t *n) {

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-int64_t lg_row_offset(const lg_tensor *tensor, int64_t row) {
+// Offset in `tensor->data` of (row, class 0), for a tensor of shape C, N×C or N×C×d1….
+static int64_t row_offset(const lg_tensor *tensor, int64_t row) {
     if (tensor->rank < 2) {
         return 0;
     }
@@ -17,15 +18,16 @@ int64_t lg_row_offset(const lg_tensor *tensor, int64_t row) {
     return offset + row * tensor->stride[0];
 }
 
-int64_t lg_row_class_stride(const lg_tensor *tensor) {
+// Elements between neighbouring classes of such a tensor.
+static int64_t class_stride(const lg_tensor *tensor) {
     return tensor->rank == 0 ? 0 : tensor->stride[tensor->rank == 1 ? 0 : 1];
 }
 
 // One loop a type, so that the compiler sees a plain conversion; the contiguous case of the common
 // types is a loop of its own because only that one can be vectorised.
 void lg_row_read(const lg_tensor *tensor, int64_t row, int64_t width, double *out) {
-    int64_t base = lg_row_offset(tensor, row);
-    int64_t step = lg_row_class_stride(tensor);
+    int64_t base = row_offset(tensor, row);
+    int64_t step = class_stride(tensor);
     switch (tensor->dtype) {
     case LG_FLOAT64: {
         const double *in = (const double *)tensor->data + base;
@@ -77,7 +79,7 @@ void lg_row_read(const lg_tensor *tensor, int64_t row, int64_t width, double *ou
 }
 
 double lg_row_read_class(const lg_tensor *tensor, int64_t row, int64_t class_index) {
-    int64_t offset = lg_row_offset(tensor, row) + class_index * lg_row_class_stride(tensor);
+    int64_t offset = row_offset(tensor, row) + class_index * class_stride(tensor);
     return lg_dtype_get_f64(tensor->dtype, tensor->data, offset);
 }
 

@@ -7,10 +7,6 @@
 
 #include <stdint.h>
 
-// Offset in `tensor->data` of (row, class 0), for a tensor of shape C, N×C or N×C×d1….
-int64_t lg_row_offset(const lg_tensor *tensor, int64_t row);
-// Elements between neighbouring classes of such a tensor.
-int64_t lg_row_class_stride(const lg_tensor *tensor);
 // Widens the `width` classes of a row.
 void lg_row_read(const lg_tensor *tensor, int64_t row, int64_t width, double *out);
 double lg_row_read_class(const lg_tensor *tensor, int64_t row, int64_t class_index);

@@ -7,7 +7,8 @@ lg_dtype lg_dtype_of_npy(lg_npy_type type) {
     return dtype;
 }
 
-bool lg_dtype_to_npy(lg_dtype dtype, lg_npy_type *type) {
+// False: bfloat16, which npy does not have.
+static bool to_npy_type(lg_dtype dtype, lg_npy_type *type) {
     return lg_npy_type_parse(lg_dtype_name(dtype), type);
 }
 
@@ -43,7 +44,7 @@ bool lg_tensor_read(const char *place, lg_tensor *tensor, lg_diags *diags) {
 // A contiguous copy in a type that npy has.
 static bool pack(const lg_tensor *tensor, lg_npy_type *type, lg_tensor *copy) {
     lg_dtype stored = tensor->dtype;
-    if (!lg_dtype_to_npy(stored, type)) {
+    if (!to_npy_type(stored, type)) {
         stored = LG_FLOAT32;
         *type = LG_NPY_FLOAT32;
     }

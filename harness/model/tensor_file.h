@@ -9,7 +9,6 @@
 #include "support/npz.h"
 
 lg_dtype lg_dtype_of_npy(lg_npy_type type);
-bool lg_dtype_to_npy(lg_dtype dtype, lg_npy_type *type); // false: bfloat16, which npy does not have
 
 // Reads "x.npy", "x.npz" or "x.npz:member" whole into a contiguous tensor of the file's dtype and
 // shape (at most LG_MAX_RANK dimensions). The caller frees it.

@@ -32,16 +32,6 @@ const char *lg_verdict_help(lg_verdict verdict) {
     return (unsigned)verdict < LG_N_VERDICTS ? helps[verdict] : "";
 }
 
-bool lg_verdict_parse(const char *name, lg_verdict *verdict) {
-    for (int i = 0; i < LG_N_VERDICTS; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *verdict = (lg_verdict)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 const char *const *lg_verdict_names(size_t *n) {
     *n = LG_N_VERDICTS;
     return names;
@@ -49,16 +39,6 @@ const char *const *lg_verdict_names(size_t *n) {
 
 const char *lg_attribution_name(lg_attribution attribution) {
     return (unsigned)attribution <= LG_ATTRIBUTION_WRONG ? attributions[attribution] : "invalid";
-}
-
-bool lg_attribution_parse(const char *name, lg_attribution *attribution) {
-    for (int i = 0; i <= LG_ATTRIBUTION_WRONG; i++) {
-        if (strcmp(name, attributions[i]) == 0) {
-            *attribution = (lg_attribution)i;
-            return true;
-        }
-    }
-    return false;
 }
 
 const char *const *lg_attribution_names(size_t *n) {

@@ -24,10 +24,8 @@ typedef enum lg_attribution {
 
 const char *lg_verdict_name(lg_verdict verdict);
 const char *lg_verdict_help(lg_verdict verdict);
-bool lg_verdict_parse(const char *name, lg_verdict *verdict);
 const char *const *lg_verdict_names(size_t *n); // with "untested" first
 const char *lg_attribution_name(lg_attribution attribution);
 const char *const *lg_attribution_names(size_t *n); // in the order of the enum
-bool lg_attribution_parse(const char *name, lg_attribution *attribution);
 
 #endif

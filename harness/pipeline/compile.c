@@ -20,7 +20,6 @@ struct lg_compiler {
     char *nvcc;
     char *cache_dir; // absolute: the compiler runs elsewhere
     char *version_text;
-    char *version;
     void (*notice)(void *context, const char *source); // or NULL
     void *notice_context;
 };
@@ -54,16 +53,6 @@ static bool make_folders(const char *path) {
     return ok;
 }
 
-// The line of `nvcc --version` that names the release; the first line when there is none.
-static char *version_line(const char *text) {
-    const char *found = strstr(text, "release ");
-    while (found && found > text && found[-1] != '\n') {
-        found--;
-    }
-    const char *line = found ? found : text;
-    return lg_xstrndup(line, strcspn(line, "\n"));
-}
-
 lg_compiler *lg_compiler_open(const char *nvcc, const char *cache_dir, lg_diags *diags) {
     lg_str version = {0};
     int status = 0;
@@ -90,7 +79,6 @@ lg_compiler *lg_compiler_open(const char *nvcc, const char *cache_dir, lg_diags 
     compiler->nvcc = program;
     compiler->cache_dir = folder;
     compiler->version_text = lg_str_take(&version);
-    compiler->version = version_line(compiler->version_text);
     return compiler;
 }
 
@@ -99,7 +87,6 @@ void lg_compiler_close(lg_compiler *compiler) {
         free(compiler->nvcc);
         free(compiler->cache_dir);
         free(compiler->version_text);
-        free(compiler->version);
         free(compiler);
     }
 }
@@ -108,10 +95,6 @@ void lg_compiler_notify(lg_compiler *compiler, void (*notice)(void *context, con
                         void *context) {
     compiler->notice = notice;
     compiler->notice_context = context;
-}
-
-const char *lg_compiler_version(const lg_compiler *compiler) {
-    return compiler->version;
 }
 
 void lg_compiled_free(lg_compiled *compiled) {
@@ -166,13 +149,15 @@ static char **include_folders(const place *at, const char *const *flags, int n_f
     char **folders = lg_xcalloc((size_t)n_flags + 1, sizeof *folders);
     folders[(*n)++] = lg_xasprintf("%s/%s", at->root, at->folder);
     for (int i = 0; i < n_flags; i++) {
-        const char *folder = NULL;
-        if (strncmp(flags[i], "-I", 2) == 0) {
-            folder = flags[i][2] ? flags[i] + 2 : i + 1 < n_flags ? flags[i + 1] : NULL;
+        const char *folder = "";
+        if (strcmp(flags[i], "-I") == 0 && i + 1 < n_flags) {
+            folder = flags[i + 1];
+        } else if (strncmp(flags[i], "-I", 2) == 0) {
+            folder = flags[i] + 2;
         } else if (strncmp(flags[i], "--include-path=", 15) == 0) {
             folder = flags[i] + 15;
         }
-        if (folder) {
+        if (*folder) {
             folders[(*n)++] =
                 *folder == '/' ? lg_xstrdup(folder) : lg_xasprintf("%s/%s", at->root, folder);
         }

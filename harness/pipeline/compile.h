@@ -24,8 +24,6 @@ void lg_compiler_close(lg_compiler *compiler);
 // Calls `notice` with the source's path before nvcc starts on it.
 void lg_compiler_notify(lg_compiler *compiler, void (*notice)(void *context, const char *source),
                         void *context);
-// The compiler's own version line, "Cuda compilation tools, release 13.0, V13.0.88".
-const char *lg_compiler_version(const lg_compiler *compiler);
 
 typedef struct lg_compiled {
     char *path; // of the PTX in the cache

@@ -218,7 +218,8 @@ bool lg_guard_study_add(lg_guard_study *study, const lg_scenario *point, lg_diag
     return ok;
 }
 
-bool lg_guard_is_label_fault(lg_cause cause) {
+// Whether a fault shows in the labels: what a check of labels can be asked to find.
+static bool is_label_fault(lg_cause cause) {
     return cause >= LG_CAUSE_WRONG_HEAD_WIDTH && cause <= LG_CAUSE_CORRUPT_LABELS;
 }
 
@@ -226,7 +227,7 @@ lg_guard_tally lg_guard_sum(const lg_guard_score *score, bool label_faults) {
     lg_guard_tally sum = {0};
     for (int c = LG_CAUSE_NONE + 1; c < LG_N_CAUSES; c++) {
         const lg_guard_tally *t = &score->by_cause[c];
-        if (lg_guard_is_label_fault((lg_cause)c) == label_faults) {
+        if (is_label_fault((lg_cause)c) == label_faults) {
             sum.n += t->n;
             sum.detected += t->detected;
             sum.rows_exact += t->rows_exact;

@@ -99,8 +99,7 @@ typedef struct lg_guard_study {
     lg_guard_score guards[LG_N_GUARDS];
 } lg_guard_study;
 
-// Whether a fault shows in the labels: what a check of labels can be asked to find.
-bool lg_guard_is_label_fault(lg_cause cause);
+// Of the faults that show in the labels, which a check of labels can be asked to find.
 lg_guard_tally lg_guard_sum(const lg_guard_score *score, bool label_faults); // or the other faults
 
 // Applies every guard to a point: with its faults (when it has any) and without. false with errors

@@ -1,4 +1,4 @@
-# The decoded code of a stage, with the lines of its source.
+# The PTX of a stage, with the lines of its source.
 run asm nll_loss/reduce/assert
 out*
 has nll_loss_forward_reduce_assert_float32_int64

@@ -4,10 +4,10 @@ out Injects faults into batches, runs loss kernels on them, and says for each ru
 out fault was detected, attributed, and kept from corrupting the loss.
 out 
 out   run [PATH...]          Run scenarios on the device and say what was detected, attributed and corrupted.
-out   list WHAT [PATH...]    List scenarios, reports, kernels, modes, faults, causes, policies or verdicts.
+out   list WHAT [PATH...]    List scenarios, reports, kernels, modes, faults, causes, policies, verdicts or relations.
 out   check [PATH...]        Check scenario files and kernel manifests and report all their errors.
 out   reference SCENARIO     Print the double-precision reference of a scenario as JSON, one object a matrix point.
-out   asm KERNEL             Show the code of a kernel as the engine decodes it, with source lines.
+out   asm KERNEL             Show the PTX of a kernel's stages with source lines, as the engine reads it.
 out   explain [LOG]          Say what the errors in a training log mean and what to do next.
 out   diagnose               Find what is wrong with the labels in an array file, and which rows.
 out   replay CASE            Run a case of an earlier run again and compare what is seen.

@@ -12,6 +12,9 @@ run list verdicts
 out*
 has untested
 has silent_corruption      no signal, and a finite number that is wrong or should not exist
+run list relations
+out*
+has double_batch           the batch beside a copy of itself: the same mean, twice the sum, each row as before
 run list faults
 out*
 has wrong_head_width       labels fill 0..K-1 and the head has fewer than K outputs
@@ -29,10 +32,10 @@ has faults/wrong_head_width
 has smoke/nll_controls
 hasnt invalid
 run list
-err lossgate list: error: say what to list: scenarios reports kernels modes faults causes policies verdicts
+err lossgate list: error: say what to list: scenarios reports kernels modes faults causes policies verdicts relations
 exit 2
 run list modse
-err lossgate list: error: cannot list 'modse', did you mean 'modes'? There are: scenarios reports kernels modes faults causes policies verdicts
+err lossgate list: error: cannot list 'modse', did you mean 'modes'? There are: scenarios reports kernels modes faults causes policies verdicts relations
 exit 2
 run list modes blocking
 err lossgate list: error: 'blocking' after modes

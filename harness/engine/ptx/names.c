@@ -17,7 +17,7 @@ static uint32_t hash_bytes(const char *text, size_t n) {
 
 static void grow(lg_ptx_names *names) {
     size_t n_buckets = names->n_buckets ? 2 * names->n_buckets : FIRST_BUCKETS;
-    lg_ptx_name **buckets = lg_xcalloc(n_buckets, sizeof *buckets);
+    lg_ptx_name **buckets = lg_xcalloc(n_buckets, sizeof(lg_ptx_name *));
     for (size_t i = 0; i < names->n_buckets; i++) {
         for (lg_ptx_name *name = names->buckets[i], *next; name; name = next) {
             next = name->chain;
@@ -47,7 +47,7 @@ static lg_ptx_name *find(const lg_ptx_names *names, const char *text, size_t n, 
     return name;
 }
 
-lg_ptx_name *lg_ptx_find_name(lg_ptx_parser *parser, const char *text, size_t n) {
+static lg_ptx_name *find_name(lg_ptx_parser *parser, const char *text, size_t n) {
     return find(&parser->names, text, n, hash_bytes(text, n));
 }
 
@@ -87,7 +87,7 @@ static lg_ptx_range *find_range(lg_ptx_parser *parser, const lg_ptx_name *name, 
         if (c == '0' && name->n - n > 0) {
             continue; // %r01 is not a name of the range
         }
-        const lg_ptx_name *prefix = lg_ptx_find_name(parser, text, n - 1);
+        const lg_ptx_name *prefix = find_name(parser, text, n - 1);
         lg_ptx_range *range = prefix ? prefix->range : NULL;
         while (range && index >= range->count) {
             range = range->hidden; // an outer declaration may have more

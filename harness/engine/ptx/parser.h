@@ -198,6 +198,11 @@ bool lg_ptx_accept_dot(lg_ptx_parser *parser, const char *text);
 // "expected ';'" at the current token, and false, when it is another.
 bool lg_ptx_expect(lg_ptx_parser *parser, int punct);
 bool lg_ptx_expected(lg_ptx_parser *parser, const char *what);
+#ifdef __clang_analyzer__
+#define lg_ptx_fail(...) LG_ALWAYS_FALSE(lg_ptx_fail(__VA_ARGS__))
+#define lg_ptx_fail_here(...) LG_ALWAYS_FALSE(lg_ptx_fail_here(__VA_ARGS__))
+#define lg_ptx_expected(...) LG_ALWAYS_FALSE(lg_ptx_expected(__VA_ARGS__))
+#endif
 // The ';' at the end. When it is missing at the end of a line, the next line is not lost: false
 // only where the rest has to be skipped.
 bool lg_ptx_finish_statement(lg_ptx_parser *parser);
@@ -211,7 +216,6 @@ void lg_ptx_skip_braces(lg_ptx_parser *parser); // at '{': behind its '}'
 
 // names.c
 lg_ptx_name *lg_ptx_intern(lg_ptx_parser *parser, const char *text, size_t n);
-lg_ptx_name *lg_ptx_find_name(lg_ptx_parser *parser, const char *text, size_t n); // NULL: none
 bool lg_ptx_bind(lg_ptx_parser *parser, lg_ptx_name *name, lg_ptx_bind_kind kind, int32_t index,
                  int count, const lg_token *at);
 bool lg_ptx_bind_range(lg_ptx_parser *parser, lg_ptx_name *prefix, lg_ptx_type type, uint32_t count,

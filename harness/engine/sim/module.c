@@ -226,11 +226,11 @@ static lg_sim_module *create(lg_sim *sim, const lg_ptx_module *ptx) {
     return module;
 }
 
-static lg_sim_module *load(lg_sim *sim, const lg_ptx_module *ptx, bool all, lg_diags *diags) {
+lg_sim_module *lg_sim_load(lg_sim *sim, const lg_ptx_module *ptx, lg_diags *diags) {
     lg_sim_module *module = create(sim, ptx);
     bool ok = place_symbols(module, diags);
     ok &= relocate_symbols(module, diags);
-    for (int i = 0; i < ptx->n_functions && all; i++) {
+    for (int i = 0; i < ptx->n_functions; i++) {
         if (!ptx->functions[i].is_extern && !module->codes[i].insns) {
             ok &= lg_decode(module, i, diags);
         }
@@ -240,14 +240,6 @@ static lg_sim_module *load(lg_sim *sim, const lg_ptx_module *ptx, bool all, lg_d
         return NULL;
     }
     return module;
-}
-
-lg_sim_module *lg_sim_load(lg_sim *sim, const lg_ptx_module *ptx, lg_diags *diags) {
-    return load(sim, ptx, true, diags);
-}
-
-lg_sim_module *lg_sim_load_again(lg_sim *sim, const lg_ptx_module *ptx, lg_diags *diags) {
-    return load(sim, ptx, false, diags);
 }
 
 void lg_sim_unload(lg_sim *sim, lg_sim_module *module) {

@@ -115,10 +115,6 @@ size_t lg_sim_bytes_in_use(const lg_sim *sim);
 // Decodes a checked module and places its variables. The lg_ptx_module must outlive it. All forms
 // the engine cannot execute are listed in `diags` with their PTX line; NULL when there is any.
 lg_sim_module *lg_sim_load(lg_sim *sim, const lg_ptx_module *ptx, lg_diags *diags);
-// The same for a module that lg_sim_load has accepted before, on any device: nothing is checked
-// again, and a function is decoded when it is first launched. NULL when its variables find no
-// place.
-lg_sim_module *lg_sim_load_again(lg_sim *sim, const lg_ptx_module *ptx, lg_diags *diags);
 void lg_sim_unload(lg_sim *sim, lg_sim_module *module);
 // Static shared memory of a launch of the function, in bytes: its own, that of the .func it may
 // call and the module's.
@@ -130,8 +126,6 @@ bool lg_sim_global(const lg_sim_module *module, const char *name, uint64_t *addr
 void lg_sim_launch_kernel(lg_sim *sim, lg_sim_module *module, int function,
                           const lg_sim_launch *launch, lg_sim_result *result);
 
-// Decoded code for people: `lossgate asm`.
-void lg_sim_dump(lg_sim_module *module, int function, lg_str *out);
 // Which vector code runs: "avx512", "avx2" or "baseline" (LOSSGATE_ISA overrides, for tests).
 const char *lg_sim_isa(void);
 
