@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# clang-tidy over the harness with the settings of .clang-tidy. Needs a configured dev build.
+# clang-tidy over the harness and the tests with the settings of .clang-tidy (folders may add their own).
+#   ci/check_tidy.sh [FILE...]    default: every C file
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ -f build/dev/compile_commands.json ] || bash ci/build.sh dev
-mapfile -t files < <(git ls-files 'harness/*.c' | grep -v 'engine/sim/lane_')
-printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -n 8 clang-tidy --quiet -p build/dev
-echo "tidy: ${#files[@]} files are clean"
+preset=dev
+[ -f build/$preset/compile_commands.json ] || cmake --preset $preset >/dev/null
+files=("$@")
+[ "${#files[@]}" -gt 0 ] || mapfile -t files < <(git ls-files -co --exclude-standard 'harness/*.c' 'tests/*.c')
+exec python3 ci/tidy.py build/$preset build/tidy "${files[@]}"

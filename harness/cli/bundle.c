@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -200,7 +201,7 @@ static bool same_bits(const lg_tensor *a, const lg_tensor *b, int64_t i) {
     }
     double x = lg_tensor_get_f64(a, i);
     double y = lg_tensor_get_f64(b, i);
-    return (x != x && y != y) || memcmp(&x, &y, sizeof(x)) == 0;
+    return (isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y));
 }
 
 // `got` is generated, `want` is in the archive (bfloat16 as float32).

@@ -44,16 +44,14 @@ static bool walk(const char *folder, bool recursive, lg_str_list *files, lg_diag
         const char *name = entries[i]->d_name;
         char *path =
             lg_xasprintf("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", name);
-        if (name[0] == '.') {
-            free(path);
-        } else if (is_folder(path)) {
+        bool hidden = name[0] == '.';
+        if (!hidden && is_folder(path)) {
             ok = (!recursive || is_skipped(path) || walk(path, true, files, diags)) && ok;
-            free(path);
-        } else if (is_yaml(name)) {
+        } else if (!hidden && is_yaml(name)) {
             lg_str_list_add(files, path);
-        } else {
-            free(path);
+            path = NULL; // the list's now
         }
+        free(path);
         free(entries[i]);
     }
     free(entries);

@@ -17,15 +17,15 @@ enum option_id {
 
 typedef struct option_row {
     const char *name;
-    int key;
     const char *arg;
-    unsigned verbs;
     const char *help;
+    int key;
+    unsigned verbs;
 } option_row;
 
 static const option_row options[] = {
     {0},
-#define LG_OPTION(id, name, key, arg, verbs, help) {name, key, arg, verbs, help},
+#define LG_OPTION(id, name, key, arg, verbs, help) {name, arg, help, key, verbs},
 #include "cli/options.def"
 #undef LG_OPTION
 };

@@ -301,19 +301,22 @@ static need need_of(lg_cause kind) {
     return ANY;
 }
 
+static bool is_at(const lg_fault_spec *fault, const char *where) {
+    return fault->where && strcmp(fault->where, where) == 0;
+}
+
 static const char *missing_need(const fault_check *check) {
     bool binary = lg_loss_is_binary(check->scenario->loss.kind);
     bool probabilities = check->scenario->batch.targets.probabilities;
-    bool on_target = check->fault->where && strcmp(check->fault->where, "target") == 0;
-    bool of_input = check->fault->where && (strcmp(check->fault->where, "probabilities") == 0 ||
-                                            strcmp(check->fault->where, "logits") == 0);
+    bool on_target = is_at(check->fault, "target");
+    bool of_input = is_at(check->fault, "probabilities") || is_at(check->fault, "logits");
     switch (need_of(check->fault->kind)) {
     case ANY:
         return NULL;
     case LABELS:
         return binary || probabilities ? "needs class labels as targets" : NULL;
     case LABELS_UNLESS_REFUSED:
-        if (strcmp(check->fault->where, "refused") == 0) {
+        if (is_at(check->fault, "refused")) {
             return NULL;
         }
         return binary || probabilities ? "needs class labels as targets in this form" : NULL;

@@ -19,9 +19,9 @@ static int by_value(const void *left, const void *right) {
 // A value listed twice would be run and counted twice.
 static void refuse_twice(lg_binder *binder, const char *path, const lg_yaml_node *values) {
     size_t n = (size_t)values->n;
-    lg_yaml_node **sorted = lg_xcalloc(n, sizeof *sorted);
-    memcpy(sorted, values->items, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
+    lg_yaml_node **sorted = lg_xcalloc(n, sizeof(lg_yaml_node *));
+    memcpy(sorted, values->items, n * sizeof(lg_yaml_node *));
+    qsort(sorted, n, sizeof(lg_yaml_node *), by_value);
     for (size_t i = 1; i < n; i++) {
         if (lg_yaml_compare(sorted[i - 1], sorted[i]) == 0) {
             lg_str text = {0};

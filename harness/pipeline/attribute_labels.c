@@ -115,7 +115,9 @@ static void diagnose_plain_floats(lg_diagnosis *d) {
 static bool is_bits_of(const lg_tensor *meant, int64_t row, int64_t word) {
     double value = lg_tensor_get_f64(meant, row);
     if (meant->dtype == LG_FLOAT64) {
-        return memcmp(&value, &word, sizeof value) == 0;
+        int64_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        return bits == word;
     }
     if (meant->dtype == LG_FLOAT32) {
         return lg_label_patterns(word, INT64_MAX, INT64_MIN) & LG_PATTERN_FLOAT32;

@@ -44,7 +44,8 @@ static int64_t n_losses(const lg_batch *batch) {
     return batch->loss.reduction == LG_REDUCTION_NONE ? lg_batch_rows(batch) : 1;
 }
 
-static const lg_tensor *source_of(const lg_batch *batch, lg_arg_id arg) {
+// NULL where the batch has no such tensor, never for the input.
+__attribute__((nonnull)) static const lg_tensor *source_of(const lg_batch *batch, lg_arg_id arg) {
     return arg == LG_ARG_INPUT        ? &batch->input
            : arg == LG_ARG_TARGET     ? lg_batch_device_target(batch)
            : arg == LG_ARG_WEIGHT     ? &batch->weight
@@ -179,7 +180,7 @@ const char *lg_buffer_index_text(const lg_batch *batch, lg_arg_id arg, int64_t i
         }
         source = &packed;
     }
-    int64_t at[LG_MAX_RANK];
+    int64_t at[LG_MAX_RANK] = {0};
     if (!find_index(source, index, at)) {
         return lg_arena_printf(arena, "%lld of the storage", (long long)index);
     }

@@ -285,7 +285,7 @@ static bool set_up(run *r, const lg_run_request *request) {
     r->driver->set_schedule(request->schedule);
     free(r->driver->take_log()); // of the run before
     r->sizes = lg_sizes_measure(r->batch);
-    r->stages = lg_arena_array(r->arena, (size_t)r->kernel->n_stages + 1, sizeof *r->stages);
+    r->stages = lg_arena_array(r->arena, (size_t)r->kernel->n_stages + 1, sizeof(lg_stage *));
     r->n_stages = lg_stages_of(r->kernel, r->batch->loss.direction, r->stages);
     if (request->total_weight) {
         drop_forward(r);

@@ -47,13 +47,11 @@ static bool choose_sizes(sketch *s) {
     const lg_log_group *group = s->group;
     int64_t largest = largest_value(group);
     s->width = group->has_width ? group->width : DEFAULT_CLASSES;
-    bool is_width =
-        s->cause == LG_CAUSE_ONE_BASED_LABELS || s->cause == LG_CAUSE_LABEL_EQUALS_WIDTH;
-    if (!group->has_width && s->has_value && is_width) {
-        s->width = largest;
-    } else if (!group->has_width && s->has_value && largest >= 0 && largest < s->width) {
-        s->width = largest;
-    } else if (!group->has_width && s->cause == LG_CAUSE_WRONG_HEAD_WIDTH && s->has_value) {
+    bool is_width = s->cause == LG_CAUSE_ONE_BASED_LABELS ||
+                    s->cause == LG_CAUSE_LABEL_EQUALS_WIDTH ||
+                    s->cause == LG_CAUSE_WRONG_HEAD_WIDTH;
+    bool is_below = largest >= 0 && largest < s->width;
+    if (!group->has_width && s->has_value && (is_width || is_below)) {
         s->width = largest;
     }
     s->classes = s->width;

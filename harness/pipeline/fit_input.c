@@ -148,7 +148,7 @@ const lg_scenario *lg_fit_input(const lg_scenario *scenario, const lg_fit *fit, 
     *copy = *scenario;
     lg_array_spec *arrays[] = {&copy->batch.logits, &copy->batch.targets, &copy->weight,
                                &copy->pos_weight, &copy->grad_output};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         arrays[i]->dtype = arrays[i]->default_dtype ? fit->input : arrays[i]->dtype;
     }
     if (fit->labels) {

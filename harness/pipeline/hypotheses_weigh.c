@@ -308,10 +308,9 @@ static double log_clean_labels(weighing *w, const clean_part *clean, bool wide) 
 }
 
 static bool weigh_with(weighing *w, const structure *s, bool empty, weighed *out) {
-    static const int64_t shifts[N_REMAPS] = {
-        [REMAP_PLUS_ONE] = 1, [REMAP_MINUS_ONE] = -1, [REMAP_NONE] = 0, [REMAP_MORE_CLASSES] = 0};
+    int64_t shift = s->map == REMAP_PLUS_ONE ? 1 : s->map == REMAP_MINUS_ONE ? -1 : 0;
     stray_part part = {0};
-    clean_part clean = {.map = s->map, .empty = empty, .shift = shifts[s->map] + empty};
+    clean_part clean = {.map = s->map, .empty = empty, .shift = shift + empty};
     if (!is_possible(w, s->map, empty) || !part_labels(w, s, &clean, &part)) {
         return false;
     }

@@ -122,7 +122,7 @@ void lg_bystander_free(lg_device_session *session, lg_bystander *by, bool contex
 }
 
 int lg_count_block_sizes(const lg_kernel *kernel, lg_direction direction) {
-    const lg_stage **stages = lg_xcalloc((size_t)kernel->n_stages + 1, sizeof *stages);
+    const lg_stage **stages = lg_xcalloc((size_t)kernel->n_stages + 1, sizeof(lg_stage *));
     int n_stages = lg_stages_of(kernel, direction, stages);
     int n = 1;
     for (int i = 0; i < n_stages; i++) {

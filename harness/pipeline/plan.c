@@ -93,6 +93,7 @@ typedef struct builder {
     const lg_session_options *options;
     struct match *matches; // room for those of one point
     lg_plan *plan;
+    int64_t n_points, n_cases, n_columns; // plan gets them at the end
     int64_t points_capacity, cases_capacity, columns_capacity;
     lg_plan_point *points;
     lg_plan_case *cases;
@@ -105,27 +106,25 @@ static int64_t column_index(builder *b, int64_t kernel, lg_mode mode) {
     if (*slot >= 0) {
         return *slot;
     }
-    lg_plan *plan = b->plan;
-    if (plan->n_columns == b->columns_capacity) {
+    if (b->n_columns == b->columns_capacity) {
         b->columns_capacity = b->columns_capacity * 2 + 16;
         b->columns = lg_xrealloc(b->columns, (size_t)b->columns_capacity * sizeof(*b->columns));
     }
-    b->columns[plan->n_columns] =
+    b->columns[b->n_columns] =
         (lg_plan_column){.kernel = &b->options->kernels->items[kernel], .mode = mode};
-    *slot = plan->n_columns++;
+    *slot = b->n_columns++;
     return *slot;
 }
 
 static void add_case(builder *b, const lg_scenario *scenario, int64_t kernel, lg_mode mode,
                      bool further) {
     const lg_session_options *options = b->options;
-    lg_plan *plan = b->plan;
     lg_plan_case item = {
         .what = {.scenario = scenario,
                  .kernel = &options->kernels->items[kernel],
                  .mode = mode,
                  .device = options->driver->name},
-        .point = plan->n_points,
+        .point = b->n_points,
         .named = !further && list_names(&scenario->kernels, options->kernels->items[kernel].name),
     };
     lg_case_id(scenario, item.what.kernel, mode, item.what.device, item.what.id);
@@ -133,11 +132,11 @@ static void add_case(builder *b, const lg_scenario *scenario, int64_t kernel, lg
         return;
     }
     item.column = column_index(b, kernel, mode);
-    if (plan->n_cases == b->cases_capacity) {
+    if (b->n_cases == b->cases_capacity) {
         b->cases_capacity = b->cases_capacity * 2 + 64;
         b->cases = lg_xrealloc(b->cases, (size_t)b->cases_capacity * sizeof(*b->cases));
     }
-    b->cases[plan->n_cases++] = item;
+    b->cases[b->n_cases++] = item;
 }
 
 // A kernel that a point is for, and the types it is given it in.
@@ -186,27 +185,26 @@ static void add_modes(builder *b, const lg_scenario *scenario, const match *m) {
 // One plan point for the kernels that are given the same types: the cases of a point share its
 // batch.
 static void add_point(builder *b, const lg_scenario *scenario, match *matches, int64_t n) {
-    lg_plan *plan = b->plan;
-    int64_t first = plan->n_cases;
+    int64_t first = b->n_cases;
     const lg_fit *fit = &matches[0].fit;
-    const lg_scenario *fitted = lg_fit_input(scenario, fit, &plan->arena);
+    const lg_scenario *fitted = lg_fit_input(scenario, fit, &b->plan->arena);
     for (int64_t i = 0; i < n; i++) {
         if (!matches[i].planned && same_fit(&matches[i].fit, fit)) {
             add_modes(b, fitted, &matches[i]);
             matches[i].planned = true;
         }
     }
-    if (plan->n_cases == first) {
+    if (b->n_cases == first) {
         return;
     }
-    if (plan->n_points == b->points_capacity) {
+    if (b->n_points == b->points_capacity) {
         b->points_capacity = b->points_capacity * 2 + 64;
         b->points = lg_xrealloc(b->points, (size_t)b->points_capacity * sizeof(*b->points));
     }
-    b->points[plan->n_points++] = (lg_plan_point){.scenario = fitted,
-                                                  .first_case = first,
-                                                  .n_cases = plan->n_cases - first,
-                                                  .further = fit->further};
+    b->points[b->n_points++] = (lg_plan_point){.scenario = fitted,
+                                               .first_case = first,
+                                               .n_cases = b->n_cases - first,
+                                               .further = fit->further};
 }
 
 // `turn`: which point of its file it is.
@@ -232,7 +230,7 @@ static const lg_scenario *with_seed(builder *b, const lg_scenario *scenario) {
 
 static void *keep(lg_arena *arena, void *items, int64_t n, size_t item_bytes) {
     void *copy = lg_arena_array(arena, (size_t)(n ? n : 1), item_bytes);
-    if (n) {
+    if (items) {
         memcpy(copy, items, (size_t)n * item_bytes);
     }
     free(items);
@@ -266,9 +264,12 @@ void lg_plan_build(const lg_session_options *options, lg_plan *plan) {
             add_points(&b, with_seed(&b, &options->sets[s].items[i]), i);
         }
     }
-    plan->points = keep(&plan->arena, b.points, plan->n_points, sizeof(*b.points));
-    plan->cases = keep(&plan->arena, b.cases, plan->n_cases, sizeof(*b.cases));
-    plan->columns = keep(&plan->arena, b.columns, plan->n_columns, sizeof(*b.columns));
+    plan->n_points = b.n_points;
+    plan->points = keep(&plan->arena, b.points, b.n_points, sizeof(*b.points));
+    plan->n_cases = b.n_cases;
+    plan->cases = keep(&plan->arena, b.cases, b.n_cases, sizeof(*b.cases));
+    plan->n_columns = b.n_columns;
+    plan->columns = keep(&plan->arena, b.columns, b.n_columns, sizeof(*b.columns));
     list_kernels(plan);
     free(b.column_of);
     free(b.matches);

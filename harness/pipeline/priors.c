@@ -18,11 +18,9 @@ double lg_prior_of_cause(lg_cause cause) {
     case LG_CAUSE_SENTINEL_MISMATCH:
         return 0.14;
     case LG_CAUSE_CORRUPT_LABELS:
-        return 0.05;
     case LG_CAUSE_OVER_SHIFTED_LABELS:
         return 0.05;
     case LG_CAUSE_FLOAT_TARGETS:
-        return 0.04;
     case LG_CAUSE_TARGET_DTYPE:
         return 0.04;
     case LG_CAUSE_NONE:

@@ -140,7 +140,7 @@ static bool drop_extents(lg_shrinker *s) {
     }
     int cut = flat.input.rank - first;
     lg_tensor *const arrays[] = {&flat.input, &flat.target, &flat.device_target, &flat.grad_output};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         bool has_extents = lg_tensor_exists(arrays[i]) && arrays[i]->rank >= cut;
         arrays[i]->rank -= has_extents ? cut : 0;
     }

@@ -37,7 +37,7 @@ const char *lg_shrink_rebase_files(lg_scenario *scenario, const char *out_path, 
                                     &scenario->grad_output};
     char *folder = real_folder(out_path);
     const char *outside = NULL;
-    for (size_t i = 0; folder && i < sizeof specs / sizeof *specs; i++) {
+    for (size_t i = 0; folder && i < sizeof specs / sizeof specs[0]; i++) {
         const char *beyond = NULL;
         if (specs[i]->source == LG_ARRAY_FILE) {
             beyond = rebase(specs[i], folder, arena);

@@ -106,7 +106,7 @@ void lg_shrink_short_decimals(lg_scenario *scenario) {
     lg_array_spec *const specs[] = {&scenario->batch.logits, &scenario->batch.targets,
                                     &scenario->weight, &scenario->pos_weight,
                                     &scenario->grad_output};
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         bool listed = specs[i]->source == LG_ARRAY_VALUES && lg_dtype_is_float(specs[i]->dtype);
         for (int64_t k = 0; listed && k < specs[i]->values.n; k++) {
             specs[i]->values.items[k] = short_decimal(specs[i]->dtype, specs[i]->values.items[k]);

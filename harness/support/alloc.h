@@ -7,13 +7,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-void *lg_xmalloc(size_t bytes);           // free with free()
-void *lg_xcalloc(size_t n, size_t bytes); // zeroed
-void *lg_xrealloc(void *old, size_t bytes);
-char *lg_xstrdup(const char *text);
-char *lg_xstrndup(const char *text, size_t n);
-char *lg_xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
-char *lg_xvasprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+#define LG_NEVER_NULL __attribute__((returns_nonnull))
+
+LG_NEVER_NULL void *lg_xmalloc(size_t bytes);           // free with free()
+LG_NEVER_NULL void *lg_xcalloc(size_t n, size_t bytes); // zeroed
+LG_NEVER_NULL void *lg_xrealloc(void *old, size_t bytes);
+LG_NEVER_NULL char *lg_xstrdup(const char *text);
+LG_NEVER_NULL char *lg_xstrndup(const char *text, size_t n);
+LG_NEVER_NULL char *lg_xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+LG_NEVER_NULL char *lg_xvasprintf(const char *format, va_list args)
+    __attribute__((format(printf, 1, 0)));
 
 // 64-byte aligned, not cleared; NULL when memory is out or bytes is absurd. free() releases it.
 void *lg_buffer_alloc(size_t bytes);

@@ -3,6 +3,8 @@
 #ifndef LG_SUPPORT_ARENA_H
 #define LG_SUPPORT_ARENA_H
 
+#include "support/alloc.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -14,11 +16,13 @@ typedef struct lg_arena {
     size_t used;
 } lg_arena;
 
-void *lg_arena_alloc(lg_arena *arena, size_t bytes); // zeroed, aligned for any type up to 64 bytes
-void *lg_arena_array(lg_arena *arena, size_t n, size_t item_bytes); // n * item_bytes, checked
-char *lg_arena_strdup(lg_arena *arena, const char *text);
-char *lg_arena_strndup(lg_arena *arena, const char *text, size_t n);
-char *lg_arena_printf(lg_arena *arena, const char *format, ...)
+// Zeroed, aligned for any type up to 64 bytes.
+LG_NEVER_NULL void *lg_arena_alloc(lg_arena *arena, size_t bytes);
+// n * item_bytes, checked.
+LG_NEVER_NULL void *lg_arena_array(lg_arena *arena, size_t n, size_t item_bytes);
+LG_NEVER_NULL char *lg_arena_strdup(lg_arena *arena, const char *text);
+LG_NEVER_NULL char *lg_arena_strndup(lg_arena *arena, const char *text, size_t n);
+LG_NEVER_NULL char *lg_arena_printf(lg_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void lg_arena_free(lg_arena *arena);
 

@@ -43,7 +43,7 @@ void lg_diags_add(lg_diags *diags, lg_severity severity, lg_loc loc, const char 
     va_end(args);
 }
 
-bool lg_error(lg_diags *diags, lg_loc loc, const char *format, ...) {
+bool(lg_error)(lg_diags *diags, lg_loc loc, const char *format, ...) {
     va_list args;
     va_start(args, format);
     lg_diags_vadd(diags, LG_ERROR, loc, NULL, format, args);

@@ -72,7 +72,8 @@ void lg_npz_add(lg_npz_writer *writer, const char *name, lg_npy_type type, int r
         fail(writer, zip_strerror(writer->archive));
         return;
     }
-    char *member = lg_xasprintf("%s.npy", name);
+    // The analyzer does not know that the source now owns the content.
+    char *member = lg_xasprintf("%s.npy", name); // NOLINT(clang-analyzer-unix.Malloc)
     zip_int64_t index = zip_file_add(writer->archive, member, source, ZIP_FL_ENC_UTF_8);
     if (index < 0) {
         zip_source_free(source);

@@ -61,8 +61,8 @@ static void add_error(const lg_yaml_doc *doc, int line, int column, lg_diags *di
     free(shown);
 }
 
-bool lg_yaml_error(const lg_yaml_doc *doc, const lg_yaml_node *node, lg_diags *diags,
-                   const char *format, ...) {
+bool(lg_yaml_error)(const lg_yaml_doc *doc, const lg_yaml_node *node, lg_diags *diags,
+                    const char *format, ...) {
     va_list args;
     va_start(args, format);
     add_error(doc, node ? node->line : 0, node ? node->column : 0, diags, format, args);

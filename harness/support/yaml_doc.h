@@ -88,6 +88,9 @@ void lg_yaml_flow(const lg_yaml_node *node, lg_str *out);
 // '?'. Returns false.
 bool lg_yaml_error(const lg_yaml_doc *doc, const lg_yaml_node *node, lg_diags *diags,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));
+#ifdef __clang_analyzer__
+#define lg_yaml_error(...) LG_ALWAYS_FALSE(lg_yaml_error(__VA_ARGS__))
+#endif
 lg_loc lg_yaml_loc(const lg_yaml_doc *doc, const lg_yaml_node *node);
 
 #endif

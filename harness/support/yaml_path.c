@@ -57,8 +57,8 @@ lg_yaml_node *lg_yaml_towards(lg_yaml_node *root, const char *path) {
 // A key that was not known, but may be meant for `part`.
 static bool misspelt(const lg_yaml_node *map, const char *part) {
     for (int64_t i = 0; i < map->n; i++) {
-        const char *meant = map->entries[i].value->meant;
-        if (meant && strcmp(meant, part) == 0) {
+        const lg_yaml_node *value = map->entries[i].value;
+        if (value && value->meant && strcmp(value->meant, part) == 0) {
             return true;
         }
     }

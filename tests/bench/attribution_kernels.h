@@ -14,8 +14,9 @@ typedef struct broken {
     const lg_batch *batch;
     lg_reference reference;
     lg_observation seen;
-    double *loss;     // the output, to be broken
-    double *gradient; // the gradient, to be broken
+    int64_t strides[2]; // of the scenario's logits
+    double *loss;       // the output, to be broken
+    double *gradient;   // the gradient, to be broken
     int64_t n_gradient;
 } broken;
 
@@ -240,7 +241,6 @@ static inline bool draw_broken(broken *b, draw *d, uint64_t seed, int64_t index,
     lg_scenario *s = &d->scenario;
     int64_t n = 2 + draw_size(d, 1000);
     int64_t classes = 1 + draw_size(d, 1 + 100000 / n);
-    int64_t strides[] = {1, n};
     s->loss = (lg_loss_options){.kind = draw_uniform(d) < 0.5 ? LG_NLL_LOSS : LG_CROSS_ENTROPY,
                                 .reduction = reductions[draw_below(d, 4)],
                                 .ignore_index = -100,
@@ -260,7 +260,9 @@ static inline bool draw_broken(broken *b, draw *d, uint64_t seed, int64_t index,
     s->weight = draw_uniform(d) < 0.3 ? some : (lg_array_spec){0};
     s->grad_output = draw_uniform(d) < 0.4 ? some : (lg_array_spec){0};
     if (draw_uniform(d) < 0.3) {
-        s->batch.logits.stride = (lg_i64_list){.n = 2, .items = strides};
+        b->strides[0] = 1;
+        b->strides[1] = n;
+        s->batch.logits.stride = (lg_i64_list){.n = 2, .items = b->strides};
     }
     if (!lg_generate(s, false, &d->batch, diags) ||
         !lg_reference_compute(&d->batch, true, &b->reference)) {

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 static bool names_a_file(const lg_scenario *s) {
     const lg_array_spec *const specs[] = {&s->batch.logits, &s->batch.targets, &s->weight,
                                           &s->pos_weight, &s->grad_output};
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         if (specs[i]->source == LG_ARRAY_FILE) {
             return true;
         }

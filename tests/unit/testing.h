@@ -4,7 +4,21 @@
 #define LG_TESTS_TESTING_H
 
 #include <CUnit/Basic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// clang's analyzer does not know that a _FATAL assertion leaves the test.
+#ifdef __clang_analyzer__
+static inline void lg_analysed(bool holds, bool fatal) {
+    if (fatal && !holds) {
+        abort();
+    }
+}
+#define CU_assertImplementation(value, line, text, file, function, fatal) lg_analysed(value, fatal)
+#endif
 
 typedef struct lg_test {
     const char *name;
@@ -35,6 +49,14 @@ static inline int lg_run_tests(const char *suite_name, const lg_test *tests, siz
         return 2;
     }
     return failures ? 1 : 0;
+}
+
+// Whether two numbers are the same bit for bit: -0 is not 0, a NaN is itself.
+static inline bool lg_same_bits(double a, double b) {
+    uint64_t a_bits, b_bits;
+    memcpy(&a_bits, &a, sizeof a_bits);
+    memcpy(&b_bits, &b, sizeof b_bits);
+    return a_bits == b_bits;
 }
 
 // For table-driven tests: a failed row says its name.

@@ -212,10 +212,10 @@ typedef enum lg_ptx_sreg {
 typedef struct lg_ptx_operand lg_ptx_operand;
 struct lg_ptx_operand {
     lg_ptx_operand_kind kind;
-    bool negated;   // !p on a predicate source; -x on a register in old forms
-    int32_t reg;    // REG, MEM with a register base; -1 otherwise
-    int32_t symbol; // SYMBOL, MEM: index into the function's or module's symbols (see below); -1
+    bool negated;         // !p on a predicate source; -x on a register in old forms
     bool symbol_is_local; // of the function rather than the module
+    int32_t reg;          // REG, MEM with a register base; -1 otherwise
+    int32_t symbol; // SYMBOL, MEM: index into the function's or module's symbols (see below); -1
     int64_t offset;
     uint64_t imm_bits;
     lg_ptx_sreg sreg;

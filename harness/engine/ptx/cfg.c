@@ -53,8 +53,9 @@ static void find_succs(lg_arena *arena, const lg_ptx_function *function, lg_ptx_
     for (int32_t b = 0; b < cfg->n_blocks; b++) {
         lg_ptx_block *block = &cfg->blocks[b];
         const lg_ptx_insn *last = &function->insns[block->last];
+        // Read only of a branch, which has one.
         const lg_ptx_operand *target =
-            last->n_operands > 0 ? &last->operands[last->n_operands - 1] : NULL;
+            &last->operands[last->n_operands > 0 ? last->n_operands - 1 : 0];
         // One more for the edge that a switch without targets gets.
         size_t most = 2 + (last->op == LG_OP_BRX ? (size_t)target->n_elements : 1);
         block->succs = lg_arena_array(arena, most, sizeof *block->succs);

@@ -106,18 +106,30 @@ static uint64_t argument_bytes(const lg_ptx_parser *parser, const lg_ptx_operand
     return literal ? wanted : 0;
 }
 
+// What a call takes, or returns: `n` symbols of the callee from `first` on, or sizes of a
+// prototype.
+typedef struct wanted_list {
+    const char *what;              // for messages
+    const lg_ptx_function *callee; // NULL: the prototype
+    const lg_ptx_signature *proto;
+    int first, n;
+} wanted_list;
+
 static bool check_list(lg_ptx_parser *parser, const lg_ptx_insn *insn, const lg_ptx_operand *list,
-                       const uint64_t *bytes, int n, const char *what, int line, int column) {
+                       const wanted_list *wanted, int line, int column) {
     int given = list ? list->n_elements : 0;
-    if (given != n) {
-        return lg_ptx_fail(parser, line, column, "'%s': %d %s%s, not %d", insn->text, n, what,
-                           n == 1 ? " is wanted" : "s are wanted", given);
+    if (given != wanted->n) {
+        return lg_ptx_fail(parser, line, column, "'%s': %d %s%s, not %d", insn->text, wanted->n,
+                           wanted->what, wanted->n == 1 ? " is wanted" : "s are wanted", given);
     }
     bool ok = true;
-    for (int i = 0; i < n; i++) {
-        if (argument_bytes(parser, &list->elements[i], bytes[i]) != bytes[i]) {
+    for (int i = 0; i < given; i++) {
+        int at = wanted->first + i;
+        uint64_t bytes =
+            wanted->callee ? wanted->callee->symbols[at].bytes : wanted->proto->bytes[at];
+        if (argument_bytes(parser, &list->elements[i], bytes) != bytes) {
             ok = lg_ptx_fail(parser, line, column, "'%s': %s %d does not have %llu bytes",
-                             insn->text, what, i + 1, (unsigned long long)bytes[i]);
+                             insn->text, wanted->what, i + 1, (unsigned long long)bytes);
         }
     }
     return ok;
@@ -151,34 +163,27 @@ bool lg_ptx_check_call(lg_ptx_parser *parser, lg_ptx_insn *insn, lg_ptx_operand 
     if (!find_target(parser, insn, operands, &target)) {
         return false;
     }
-    lg_ptx_signature of_function = {0};
-    uint64_t bytes[64];
+    const lg_ptx_function *callee = NULL;
     if (operands[target].kind == LG_OPERAND_FUNC) {
-        const lg_ptx_function *callee = &parser->functions.items[operands[target].imm_bits];
-        int n = callee->n_returns + callee->n_params;
+        callee = &parser->functions.items[operands[target].imm_bits];
         if (callee->is_entry) {
             return lg_ptx_fail(parser, places->line[target], places->column[target],
                                "'%s' is a kernel and cannot be called", callee->name);
         }
-        of_function = (lg_ptx_signature){callee->n_returns, callee->n_params, bytes};
-        if (n > (int)(sizeof bytes / sizeof *bytes)) {
-            of_function.bytes = lg_arena_array(&parser->scratch, (size_t)n, sizeof *bytes);
-        }
-        for (int i = 0; i < n; i++) {
-            of_function.bytes[i] = callee->symbols[i].bytes;
-        }
-        proto = &of_function;
     } else if (!proto) {
         return lg_ptx_fail(parser, insn->line, insn->column,
                            "'%s': an indirect call needs a .callprototype", insn->text);
     }
+    int n_returns = callee ? callee->n_returns : proto->n_returns;
+    int n_params = callee ? callee->n_params : proto->n_params;
+    wanted_list results = {"return value", callee, proto, 0, n_returns};
+    wanted_list parameters = {"argument", callee, proto, n_returns, n_params};
     const lg_ptx_operand *returns = target == 1 ? &operands[0] : NULL;
     const lg_ptx_operand *arguments = target + 1 < insn->n_operands ? &operands[target + 1] : NULL;
     int args_at = arguments ? target + 1 : target;
-    bool returns_fit = check_list(parser, insn, returns, proto->bytes, proto->n_returns,
-                                  "return value", places->line[0], places->column[0]);
-    bool arguments_fit =
-        check_list(parser, insn, arguments, proto->bytes + proto->n_returns, proto->n_params,
-                   "argument", places->line[args_at], places->column[args_at]);
+    bool returns_fit =
+        check_list(parser, insn, returns, &results, places->line[0], places->column[0]);
+    bool arguments_fit = check_list(parser, insn, arguments, &parameters, places->line[args_at],
+                                    places->column[args_at]);
     return returns_fit && arguments_fit;
 }

@@ -13,7 +13,7 @@ static void stop(lg_ptx_parser *parser) {
     parser->next.kind = LG_TOKEN_END;
 }
 
-bool lg_ptx_fail(lg_ptx_parser *parser, int line, int column, const char *format, ...) {
+bool(lg_ptx_fail)(lg_ptx_parser *parser, int line, int column, const char *format, ...) {
     if (parser->stopped) {
         return false;
     }
@@ -37,7 +37,7 @@ bool lg_ptx_fail(lg_ptx_parser *parser, int line, int column, const char *format
     return false;
 }
 
-bool lg_ptx_fail_here(lg_ptx_parser *parser, const char *format, ...) {
+bool(lg_ptx_fail_here)(lg_ptx_parser *parser, const char *format, ...) {
     va_list args;
     va_start(args, format);
     char message[MAX_MESSAGE];
@@ -89,7 +89,7 @@ bool lg_ptx_accept_dot(lg_ptx_parser *parser, const char *text) {
     return found;
 }
 
-bool lg_ptx_expected(lg_ptx_parser *parser, const char *what) {
+bool(lg_ptx_expected)(lg_ptx_parser *parser, const char *what) {
     const lg_token *tok = &parser->tok;
     if (tok->kind == LG_TOKEN_END) {
         return lg_ptx_fail_here(parser, "expected %s, but the file ends", what);

@@ -211,10 +211,12 @@ static int32_t declare(lg_ptx_parser *parser, const lg_token *at, bool has_body)
 
 // Every function ends in an instruction that does not fall through.
 static void add_last_return(lg_ptx_parser *parser, int line, int column) {
-    const lg_ptx_insn *last = parser->insns.n ? &parser->insns.items[parser->insns.n - 1] : NULL;
-    bool ends = last && last->guard < 0 &&
-                (last->op == LG_OP_RET || last->op == LG_OP_EXIT || last->op == LG_OP_BRA ||
-                 last->op == LG_OP_BRX);
+    bool ends = false;
+    if (parser->insns.n > 0) {
+        const lg_ptx_insn *last = &parser->insns.items[parser->insns.n - 1];
+        ends = last->guard < 0 && (last->op == LG_OP_RET || last->op == LG_OP_EXIT ||
+                                   last->op == LG_OP_BRA || last->op == LG_OP_BRX);
+    }
     // A label may stand behind the last instruction.
     if (ends && parser->last_label != (int32_t)parser->insns.n) {
         return;

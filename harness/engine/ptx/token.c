@@ -85,15 +85,14 @@ static bool skip_blank(lg_lexer *lexer, lg_token *comment) {
             newline(lexer);
         } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
             lexer->at++;
-        } else if (c == '/' && peek(lexer, 1) == '/') {
+        } else if ((c == '/' && peek(lexer, 1) == '/') ||
+                   ((c == '#' || (c == '@' && peek(lexer, 1) == '@')) && at_line_start(lexer))) {
             skip_line(lexer);
         } else if (c == '/' && peek(lexer, 1) == '*') {
             *comment = here(lexer);
             if (!skip_comment(lexer)) {
                 return false;
             }
-        } else if ((c == '#' || (c == '@' && peek(lexer, 1) == '@')) && at_line_start(lexer)) {
-            skip_line(lexer);
         } else {
             return true;
         }

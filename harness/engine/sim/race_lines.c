@@ -59,10 +59,9 @@ static void prune(lg_race_line *at, const lg_race_use *now, uint32_t base) {
 }
 
 void lg_race_add(lg_race_lines *lines, lg_race_line *at, const lg_race_use *now, uint32_t base) {
-    lg_race_use *slot = now->how & LG_RACE_STRONG ? NULL
-                        : lg_race_writes(now)     ? &at->write
-                                                  : &at->read;
-    if (slot) {
+    bool strong = now->how & LG_RACE_STRONG;
+    if (!strong) {
+        lg_race_use *slot = lg_race_writes(now) ? &at->write : &at->read;
         lg_race_use old = *slot;
         bool same_warp = old.seq == now->seq && old.warp == now->warp;
         bool covered = (old.mask & ~now->mask) == 0 && (lg_race_writes(now) || same_warp);
@@ -78,7 +77,7 @@ void lg_race_add(lg_race_lines *lines, lg_race_line *at, const lg_race_use *now,
     if (at->n) {
         prune(at, now, base);
     }
-    if (!slot) {
+    if (strong) {
         push(lines, at, now);
     }
 }

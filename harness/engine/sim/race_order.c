@@ -101,7 +101,8 @@ static uint32_t find_release(const lg_race_sync *sync, uint32_t seq) {
 
 static void add_release(lg_race_sync *sync, uint32_t seq, const uint32_t *clocks) {
     uint32_t at = find_release(sync, seq);
-    if (at == sync->n || sync->releases[at].seq != seq) {
+    bool known = at < sync->n && sync->releases[at].seq == seq;
+    if (!known) {
         if (sync->n == sync->capacity) {
             sync->capacity = sync->capacity ? sync->capacity * 2 : 16;
             sync->releases = lg_xrealloc(sync->releases, sync->capacity * sizeof(release));

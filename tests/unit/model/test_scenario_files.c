@@ -71,14 +71,20 @@ static bool same_fault(const lg_fault_spec *a, const lg_fault_spec *b) {
     return a->kind == b->kind && a->head_width == b->head_width && same_ints(a->rows, b->rows) &&
            a->count == b->count && a->fraction == b->fraction && same_ints(a->values, b->values) &&
            a->form == b->form && a->dtype == b->dtype && a->length == b->length &&
-           memcmp(&a->number, &b->number, sizeof a->number) == 0 && (!a->where == !b->where) &&
+           lg_same_bits(a->number, b->number) && (!a->where == !b->where) &&
            (!a->where || strcmp(a->where, b->where) == 0) && same_ints(a->shape, b->shape);
+}
+
+static bool same_loss(const lg_loss_options *a, const lg_loss_options *b) {
+    return a->kind == b->kind && a->reduction == b->reduction &&
+           a->ignore_index == b->ignore_index && a->label_smoothing == b->label_smoothing &&
+           a->direction == b->direction && a->zero_log_zero == b->zero_log_zero;
 }
 
 static bool same_scenario(const lg_scenario *a, const lg_scenario *b) {
     bool same =
         strcmp(a->title, b->title) == 0 && (!a->origin == !b->origin) &&
-        memcmp(&a->loss, &b->loss, sizeof a->loss) == 0 && same_array(&a->weight, &b->weight) &&
+        same_loss(&a->loss, &b->loss) && same_array(&a->weight, &b->weight) &&
         same_array(&a->pos_weight, &b->pos_weight) &&
         same_array(&a->grad_output, &b->grad_output) && a->batch.seed == b->batch.seed &&
         a->batch.samples == b->batch.samples && a->batch.classes == b->batch.classes &&

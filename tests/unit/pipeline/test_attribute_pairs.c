@@ -56,13 +56,14 @@ static void check_row(const together_row *row) {
     lg_attribute(&input, &finding);
     int n = count_faults(row);
     int n_stated = finding.n_hypotheses > 0 ? 1 + finding.hypotheses[0].n_with : 0;
+    const char *headline = finding.headline ? finding.headline : "";
     if (n_stated != n) {
-        fprintf(stderr, "\n    '%s': %s\n", row->name, finding.headline ? finding.headline : "");
+        fprintf(stderr, "\n    '%s': %s\n", row->name, headline);
     }
     LG_CHECK_ROW(row->name, n_stated == n);
     for (int i = 0; i < n && n_stated > 0; i++) {
         LG_CHECK_ROW(row->name, lg_hypothesis_states(&finding.hypotheses[0], row->faults[i].kind));
-        LG_CHECK_ROW(row->name, strstr(finding.headline, lg_cause_name(row->faults[i].kind)) ||
+        LG_CHECK_ROW(row->name, strstr(headline, lg_cause_name(row->faults[i].kind)) ||
                                     finding.cause == row->faults[i].kind);
     }
     LG_CHECK_ROW(row->name, finding.certain == row->certain);

@@ -132,7 +132,8 @@ static void test_expanded(void) {
     lg_observation seen;
     CU_ASSERT_TRUE_FATAL(run(&f, "test/echo", &batch, LG_MODE_BLOCKING, &seen));
     for (int i = 0; i < 6; i++) {
-        CU_ASSERT_EQUAL(lg_output_get(&seen.outputs[0], i), i / 2 + 1 + 10 * (i % 2 ? 5 : 4) + 100);
+        int row = i / 2, pos_weight = i % 2 ? 5 : 4;
+        CU_ASSERT_EQUAL(lg_output_get(&seen.outputs[0], i), row + 1 + 10 * pos_weight + 100);
     }
     lg_observation_free(&seen);
     CU_ASSERT_TRUE_FATAL(lg_tensor_init(&batch.grad_output, LG_FLOAT64, 0, NULL));
