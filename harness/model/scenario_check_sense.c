@@ -111,6 +111,57 @@ static void check_rows(lg_scenario_reader *reader) {
     }
 }
 
+static bool has_form(const lg_fault_spec *fault, const char *a, const char *b) {
+    return fault->where && (strcmp(fault->where, a) == 0 || strcmp(fault->where, b) == 0);
+}
+
+// Whether the fault, where it is injected at all, makes a batch that a checked call refuses or
+// whose loss is undefined: no kernel passes it. The others may leave a batch that is valid: labels
+// that were shifted and stay in range, a NaN among the logits, every row ignored.
+static bool is_never_passed(const lg_scenario *scenario, const lg_fault_spec *fault) {
+    switch (fault->kind) {
+    case LG_CAUSE_LABEL_EQUALS_WIDTH:
+    case LG_CAUSE_NEGATIVE_LABELS:
+    case LG_CAUSE_SENTINEL_MISMATCH:
+        return true;
+    case LG_CAUSE_FLOAT_TARGETS:
+        return fault->form == LG_FLOAT_REFUSED;
+    case LG_CAUSE_SHAPE_LAYOUT:
+        return has_form(fault, "batch", "spatial");
+    case LG_CAUSE_BCE_RANGE:
+        return fault->number == 0 || fault->number < 0 || fault->number > 1;
+    case LG_CAUSE_VALUE_DOMAIN:
+        return has_form(fault, "negative", "negative");
+    case LG_CAUSE_NONFINITE_LOGITS:
+        return has_form(fault, "target", "target");
+    case LG_CAUSE_WEIGHT_VECTOR:
+        return fault->length > 0 && !lg_loss_is_binary(scenario->loss.kind);
+    default:
+        return false;
+    }
+}
+
+// A verdict that the faults rule out, whatever kernel runs.
+static void check_verdict(lg_scenario_reader *reader) {
+    const lg_scenario *scenario = reader->scenario;
+    lg_verdict verdict = scenario->expect.verdict;
+    bool known = lg_scenario_knows(reader, "loss.kind faults");
+    for (int i = 0; known && verdict == LG_PASS && i < scenario->n_faults; i++) {
+        if (is_never_passed(scenario, &scenario->faults[i])) {
+            lg_scenario_error(reader, "expect.verdict",
+                              "expect.verdict is pass, but no kernel passes faults.%d (%s): one "
+                              "with a guard detects it; leave the verdict out, or say detected",
+                              i, lg_cause_name(scenario->faults[i].kind));
+            return;
+        }
+    }
+    if (verdict == LG_DETECTED && is_clean(reader)) {
+        lg_scenario_error(reader, "expect.verdict",
+                          "expect.verdict is detected, but there are no faults: an alarm about a "
+                          "valid batch is a false_alarm");
+    }
+}
+
 void lg_scenario_check_prospects(lg_scenario_reader *reader) {
     const lg_scenario *scenario = reader->scenario;
     const lg_expect *expect = &scenario->expect;
@@ -124,6 +175,9 @@ void lg_scenario_check_prospects(lg_scenario_reader *reader) {
     }
     if (expect->has_rows) {
         check_rows(reader);
+    }
+    if (expect->has_verdict) {
+        check_verdict(reader);
     }
     bool not_run = expect->verdict == LG_UNTESTED || expect->verdict == LG_SKIPPED;
     if (expect->has_verdict && not_run && !lg_scenario_has(reader, "run.kernels")) {

@@ -92,10 +92,11 @@ static bool same_scenario(const lg_scenario *a, const lg_scenario *b) {
         a->batch.ignored_fraction == b->batch.ignored_fraction &&
         same_array(&a->batch.logits, &b->batch.logits) &&
         same_array(&a->batch.targets, &b->batch.targets) && a->n_faults == b->n_faults &&
-        a->kernels.n == b->kernels.n && a->modes.n == b->modes.n && a->relations == b->relations &&
-        a->expect.has_cause == b->expect.has_cause && a->expect.cause == b->expect.cause &&
-        a->expect.has_verdict == b->expect.has_verdict && a->expect.verdict == b->expect.verdict &&
-        a->expect.has_rows == b->expect.has_rows && same_ints(a->expect.rows, b->expect.rows) &&
+        a->kernels.n == b->kernels.n && a->foreign == b->foreign && a->modes.n == b->modes.n &&
+        a->relations == b->relations && a->expect.has_cause == b->expect.has_cause &&
+        a->expect.cause == b->expect.cause && a->expect.has_verdict == b->expect.has_verdict &&
+        a->expect.verdict == b->expect.verdict && a->expect.has_rows == b->expect.has_rows &&
+        same_ints(a->expect.rows, b->expect.rows) &&
         a->expect.has_attribution == b->expect.has_attribution &&
         a->expect.attribution == b->expect.attribution && a->expect.causes == b->expect.causes &&
         same_words(a->expect.advice, b->expect.advice) &&
@@ -179,7 +180,7 @@ static void test_rare_keys_round_trip(void) {
         "0.25}\n",
         "title: x\nloss: {kind: cross_entropy}\nbatch: {extent: [2], logits: {stride: [20, 1, "
         "10]}}\n"
-        "run: {relations: [contiguous_copy, permute_rows, shift_logits]}\n",
+        "run: {foreign: true, relations: [contiguous_copy, permute_rows, shift_logits]}\n",
         "title: x\nloss: {kind: binary_cross_entropy_with_logits, pos_weight: {uniform: [1, 2]}}\n"
         "batch: {samples: 4, classes: 3, targets: {distribution: uniform, lo: 0.25, hi: 0.5}}\n",
         "title: x\nloss: {kind: binary_cross_entropy}\n"
