@@ -8,9 +8,8 @@
 #include "pipeline/devrun_parts.h"
 #include "support/alloc.h"
 #include "unit/pipeline/devrun_kernels.h"
-#include "unit/testing.h"
+#include "unit/tree.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,22 +24,7 @@ typedef struct fixture {
     lg_diags diags;
 } fixture;
 
-static inline int remove_entry(const char *path, const struct stat *info, int kind,
-                               struct FTW *where) {
-    (void)info;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
-static inline void write_text(const char *path, const char *text) {
-    FILE *file = fopen(path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fputs(text, file);
-    fclose(file);
-}
-
-static char tree_dir[] = "/tmp/lossgate-test-XXXXXX";
+static char *tree_dir;
 // Beside this program, and kept: a source is compiled when it has changed.
 static char *cache_dir;
 
@@ -62,10 +46,7 @@ static inline void read_manifest(fixture *f, const char *name, const char *text)
 
 static inline void set_up_with(fixture *f, const lg_driver *driver) {
     *f = (fixture){.tree = lg_xasprintf("%s/tree", tree_dir)};
-    mkdir(f->tree, 0777);
-    char *path = lg_xasprintf("%s/test.cu", f->tree);
-    write_text(path, devrun_source);
-    free(path);
+    write_text(tree_dir, "tree/test.cu", devrun_source);
     read_manifest(f, "test.yaml", devrun_manifest);
     read_manifest(f, "bce.yaml", devrun_bce_manifest);
     CU_ASSERT_TRUE_FATAL(
@@ -137,12 +118,13 @@ static inline bool run(fixture *f, const char *kernel, const lg_batch *batch, lg
 
 // The main of a test program on it.
 static inline int run_devrun_tests(const char *suite, const lg_test *tests, size_t n) {
-    if (!mkdtemp(tree_dir)) {
+    tree_dir = try_tree();
+    if (!tree_dir) {
         return 2;
     }
     cache_dir = beside_program("ptx-cache");
     int result = lg_run_tests(suite, tests, n);
-    nftw(tree_dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(tree_dir);
     free(cache_dir);
     return result;
 }

@@ -60,9 +60,7 @@ static const char sum_manifest[] =
 
 static void open_fixture(fixture *f) {
     set_up(f);
-    char *path = lg_xasprintf("%s/inputs.cu", f->tree);
-    write_text(path, source);
-    free(path);
+    write_text(f->tree, "inputs.cu", source);
     read_manifest(f, "elementwise.yaml", elementwise_manifest);
     read_manifest(f, "sum.yaml", sum_manifest);
 }

@@ -3,48 +3,14 @@
 
 #include "pipeline/compile_parts.h"
 #include "support/alloc.h"
-#include "unit/testing.h"
+#include "unit/tree.h"
 
 #include <dirent.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-// A folder of its own a test, removed at its end.
-static char *make_tree(void) {
-    char *folder = lg_xstrdup("/tmp/lossgate-test-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-    return folder;
-}
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {
-    (void)info;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
-static void remove_tree(char *folder) {
-    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-    free(folder);
-}
-
-static void write_text(const char *folder, const char *name, const char *text) {
-    char *path = lg_xasprintf("%s/%s", folder, name);
-    for (char *at = path + strlen(folder) + 1; (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        mkdir(path, 0777);
-        *at = '/';
-    }
-    FILE *file = fopen(path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fputs(text, file);
-    fclose(file);
-    free(path);
-}
 
 static int count_files(const char *folder, const char *suffix) {
     int n = 0;

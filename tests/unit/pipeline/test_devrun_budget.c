@@ -39,7 +39,7 @@ static const struct row {
 static void read_row(const struct row *row, lg_scenario_set *set, lg_diags *diags) {
     char *path = lg_xasprintf("%s/row.yaml", tree_dir);
     char *text = lg_xasprintf("title: %s\nloss: %s\nbatch: %s\n", row->name, row->loss, row->batch);
-    write_text(path, text);
+    write_text(tree_dir, "row.yaml", text);
     bool ok = lg_scenario_read(path, &(lg_read_options){.root = tree_dir}, set, diags);
     lg_diags_print(diags, stderr);
     CU_ASSERT_TRUE_FATAL(ok);

@@ -5,41 +5,23 @@
 
 #include "support/alloc.h"
 #include "unit/pipeline/devrun_kernels.h"
-#include "unit/testing.h"
+#include "unit/tree.h"
 
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {
-    (void)info;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
 typedef struct fixture {
-    char tree[64];
+    char *tree;
     lg_kernel_set kernels;
     lg_device_session *session;
     lg_diags diags;
 } fixture;
 
-static void write_file(const fixture *f, const char *name, const char *text) {
-    char *path = lg_xasprintf("%s/%s", f->tree, name);
-    FILE *file = fopen(path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fputs(text, file);
-    fclose(file);
-    free(path);
-}
-
 static void set_up(fixture *f, const char *manifest, const char *nvcc) {
-    *f = (fixture){.tree = "/tmp/lossgate-test-XXXXXX"};
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(f->tree));
-    write_file(f, "test.cu", devrun_source);
-    write_file(f, "mine.ptx", "");
+    *f = (fixture){.tree = make_tree()};
+    write_text(f->tree, "test.cu", devrun_source);
+    write_text(f->tree, "mine.ptx", "");
     char *path = lg_xasprintf("%s/test.yaml", f->tree);
     bool ok = lg_kernels_read_text(path, manifest, strlen(manifest), &f->kernels, &f->diags);
     lg_diags_print(&f->diags, stderr);
@@ -53,7 +35,7 @@ static void tear_down(fixture *f) {
     lg_device_close(f->session);
     lg_kernel_set_free(&f->kernels);
     lg_diags_free(&f->diags);
-    nftw(f->tree, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(f->tree);
 }
 
 static bool has_message(const lg_diags *diags, const char *text) {
@@ -110,7 +92,7 @@ static void test_sources(void) {
     tear_down(&f);
 
     set_up(&f, devrun_manifest, LG_DEFAULT_NVCC);
-    write_file(&f, "test.cu", "__global__ void f() { nonsense; }\n");
+    write_text(f.tree, "test.cu", "__global__ void f() { nonsense; }\n");
     CU_ASSERT_FALSE(lg_device_prepare(f.session, &f.kernels.items[0], &f.diags));
     CU_ASSERT_FALSE(lg_device_prepare(f.session, &f.kernels.items[1], &f.diags));
     static const char *const compile[] = {"identifier \"nonsense\" is undefined"};
@@ -149,7 +131,7 @@ static void test_ptx(void) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fixture f;
         set_up(&f, ptx_manifest, NULL);
-        write_file(&f, "mine.ptx", rows[i].text);
+        write_text(f.tree, "mine.ptx", rows[i].text);
         bool ok = lg_device_prepare(f.session, &f.kernels.items[0], &f.diags);
         LG_CHECK_ROW(rows[i].name, ok == !rows[i].message);
         LG_CHECK_ROW(rows[i].name, ok == (f.diags.n_errors == 0));

@@ -6,12 +6,9 @@
 
 #include "pipeline/devrun.h"
 #include "pipeline/judge.h"
-#include "support/alloc.h"
+#include "support/str.h"
+#include "unit/pipeline/kernel_folder.h"
 #include "unit/pipeline/relation_helpers.h"
-
-#include <ftw.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 // FLAW: 0 none; 1 the denominator lacks the last class; 2 the label is not taken off; 3 an ignored
 // row keeps its loss; 4 an ignored row keeps its softmax as a gradient.
@@ -59,26 +56,10 @@ static const char source[] =
 
 enum { N_FLAWS = 5 };
 
-static char folder[] = "/tmp/lossgate-test-XXXXXX";
-static lg_kernel_set kernels;
-static lg_device_session *device;
-static lg_diags diags;
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {
-    (void)info;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
+static kernel_folder f;
 
 static void set_up(void) {
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-    char *path = lg_xasprintf("%s/test.cu", folder);
-    FILE *file = fopen(path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fputs(source, file);
-    fclose(file);
-    free(path);
+    open_kernels(&f, source);
     lg_str manifest = {0};
     lg_str_add(&manifest, "family: cross_entropy\nsource: test.cu\nkernels:\n");
     for (int i = 0; i < N_FLAWS; i++) {
@@ -94,22 +75,12 @@ static void set_up(void) {
                       "ignore_index]\n",
                       i, i, i);
     }
-    path = lg_xasprintf("%s/ce.yaml", folder);
-    bool ok = lg_kernels_read_text(path, lg_str_text(&manifest), manifest.n, &kernels, &diags);
-    free(path);
+    add_manifest(&f, "ce.yaml", lg_str_text(&manifest));
     lg_str_free(&manifest);
-    lg_diags_print(&diags, stderr);
-    CU_ASSERT_TRUE_FATAL(ok);
-    device = lg_device_open(lg_driver_sim(), LG_DEFAULT_NVCC, folder, &diags);
-    lg_diags_print(&diags, stderr);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(device);
 }
 
 static void tear_down(void) {
-    lg_device_close(device);
-    lg_kernel_set_free(&kernels);
-    lg_diags_free(&diags);
-    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    close_kernels(&f);
 }
 
 typedef struct flaw_row {
@@ -137,10 +108,10 @@ static void test_kernels(void) {
         lg_arena arena = {0};
         lg_observation seen = {0};
         scene_begin(&s, BATCH);
-        const lg_kernel *kernel = &kernels.items[row->flaw];
+        const lg_kernel *kernel = &f.kernels.items[row->flaw];
         lg_run_request request = {.kernel = kernel, .batch = &s.batch, .mode = LG_MODE_BLOCKING};
-        bool ran = lg_device_run(device, &request, &seen, &diags);
-        lg_diags_print(&diags, stderr);
+        bool ran = lg_device_run(f.device, &request, &seen, &f.diags);
+        lg_diags_print(&f.diags, stderr);
         CU_ASSERT_TRUE_FATAL(ran);
         lg_judgement judgement = lg_judge(&s.batch, &s.reference, NULL, kernel, &seen, &arena);
         LG_CHECK_ROW(row->name, judgement.verdict == (row->says ? LG_WRONG_RESULT : LG_PASS));

@@ -4,65 +4,22 @@
 
 #include "pipeline/judge.h"
 #include "pipeline/session_case.h"
-#include "support/alloc.h"
+#include "unit/pipeline/kernel_folder.h"
 #include "unit/pipeline/relation_helpers.h"
 #include "unit/pipeline/relation_kernels.h"
 
-#include <ftw.h>
 #include <math.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-static char folder[] = "/tmp/lossgate-test-XXXXXX";
-static lg_kernel_set kernels;
-static lg_device_session *device;
-static lg_diags diags;
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {
-    (void)info;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
-static void read_manifest(const char *name, const char *text) {
-    char *path = lg_xasprintf("%s/%s", folder, name);
-    bool ok = lg_kernels_read_text(path, text, strlen(text), &kernels, &diags);
-    lg_diags_print(&diags, stderr);
-    CU_ASSERT_TRUE_FATAL(ok);
-    free(path);
-}
+static kernel_folder f;
 
 static void set_up(void) {
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-    char *path = lg_xasprintf("%s/test.cu", folder);
-    FILE *file = fopen(path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fputs(relation_source, file);
-    fclose(file);
-    free(path);
-    read_manifest("nll.yaml", relation_nll_manifest);
-    read_manifest("ce.yaml", relation_ce_manifest);
-    device = lg_device_open(lg_driver_sim(), LG_DEFAULT_NVCC, folder, &diags);
-    lg_diags_print(&diags, stderr);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(device);
+    open_kernels(&f, relation_source);
+    add_manifest(&f, "nll.yaml", relation_nll_manifest);
+    add_manifest(&f, "ce.yaml", relation_ce_manifest);
 }
 
 static void tear_down(void) {
-    lg_device_close(device);
-    lg_kernel_set_free(&kernels);
-    lg_diags_free(&diags);
-    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static const lg_kernel *find(const char *name) {
-    for (int64_t i = 0; i < kernels.n; i++) {
-        if (strcmp(kernels.items[i].name, name) == 0) {
-            return &kernels.items[i];
-        }
-    }
-    CU_FAIL_FATAL("no such kernel");
-    return NULL;
+    close_kernels(&f);
 }
 
 #define NLL(reduction, direction)                                                                  \
@@ -120,14 +77,14 @@ static const kernel_row rows[] = {
 static void run_case(const kernel_row *row, const scene *s, const lg_relations *relations,
                      const lg_case *what, lg_case_result *result, lg_arena *arena) {
     lg_run_request request = {.kernel = what->kernel, .batch = &s->batch, .mode = LG_MODE_BLOCKING};
-    CU_ASSERT_TRUE_FATAL(lg_device_run(device, &request, &result->observation, &diags));
+    CU_ASSERT_TRUE_FATAL(lg_device_run(f.device, &request, &result->observation, &f.diags));
     lg_judgement alone =
         lg_judge(&s->batch, &s->reference, NULL, what->kernel, &result->observation, arena);
     LG_CHECK_ROW(row->name, alone.verdict == LG_PASS);
     result->verdict = alone.verdict;
     bool ok =
-        lg_relations_check(device, relations, &s->batch, &s->reference, result, arena, &diags);
-    lg_diags_print(&diags, stderr);
+        lg_relations_check(f.device, relations, &s->batch, &s->reference, result, arena, &f.diags);
+    lg_diags_print(&f.diags, stderr);
     LG_CHECK_ROW(row->name, ok);
 }
 
@@ -139,7 +96,7 @@ static void test_kernels(void) {
         lg_relations relations;
         scene_begin(&s, row->text);
         CU_ASSERT_TRUE_FATAL(lg_relations_make(&s.set.items[0], &s.batch, &relations));
-        lg_case what = {.scenario = &s.set.items[0], .kernel = find(row->kernel)};
+        lg_case what = {.scenario = &s.set.items[0], .kernel = find_kernel(&f, row->kernel)};
         lg_case_result result = {.what = &what};
         LG_CHECK_ROW(row->name,
                      !lg_relations_unsuitable(&relations, what.scenario, what.kernel, &arena));
@@ -172,7 +129,7 @@ static void test_unsuitable(void) {
     lg_relations relations;
     scene_begin(&s, NLL("none", "forward") SPATIAL ONLY("flatten_spatial"));
     CU_ASSERT_TRUE_FATAL(lg_relations_make(&s.set.items[0], &s.batch, &relations));
-    lg_kernel narrow = *find("test/outer_classes");
+    lg_kernel narrow = *find_kernel(&f, "test/outer_classes");
     CU_ASSERT_PTR_NULL(lg_relations_unsuitable(&relations, &s.set.items[0], &narrow, &arena));
     narrow.batched = false;
     const char *why = lg_relations_unsuitable(&relations, &s.set.items[0], &narrow, &arena);
@@ -216,11 +173,12 @@ static void test_in_a_case(void) {
         lg_point_data data;
         lg_case_run run;
         CU_ASSERT_TRUE_FATAL(lg_scenario_read_text("t.yaml", cases[i].text, strlen(cases[i].text),
-                                                   &options, &set, &diags));
-        lg_point_prepare(&set.items[0], &data, &diags);
-        lg_case what = {
-            .scenario = &set.items[0], .kernel = find(cases[i].kernel), .mode = cases[i].mode};
-        lg_case_run_one(device, &what, false, &data, NULL, "run", &run, &diags);
+                                                   &options, &set, &f.diags));
+        lg_point_prepare(&set.items[0], &data, &f.diags);
+        lg_case what = {.scenario = &set.items[0],
+                        .kernel = find_kernel(&f, cases[i].kernel),
+                        .mode = cases[i].mode};
+        lg_case_run_one(f.device, &what, false, &data, NULL, "run", &run, &f.diags);
         LG_CHECK_ROW(cases[i].name, run.absent == cases[i].absent);
         LG_CHECK_ROW(cases[i].name, run.result.verdict == cases[i].verdict);
         if (cases[i].verdict == LG_WRONG_RESULT) {
@@ -233,8 +191,8 @@ static void test_in_a_case(void) {
         lg_point_free(&data);
         lg_scenario_set_free(&set);
     }
-    lg_diags_print(&diags, stderr);
-    CU_ASSERT_EQUAL(diags.n_errors, 0);
+    lg_diags_print(&f.diags, stderr);
+    CU_ASSERT_EQUAL(f.diags.n_errors, 0);
 }
 
 static void test_nothing_asked(void) {
