@@ -229,6 +229,10 @@ def place_text(place):
     return f"{what}, {where}block {place.get('block')} thread {place.get('thread')}"
 
 
+def source_text(place):
+    return f"{place['file']}:{place['line']}, {place['what']}" if place else None
+
+
 def numbers_text(values):
     values = values or []
     return ", ".join(str(v) for v in values[:8]) + (" …" if len(values) > 8 else "")
@@ -257,7 +261,7 @@ def make_fields(case):
         ("reason", case.get("reason")), ("finding", case.get("headline")), ("causes", causes),
         ("attribution", case.get("attribution")), ("rows", rows_text(case)), ("values", values),
         ("detected by", case.get("detected_by")), ("assert", place_text(case.get("assert"))),
-        ("memory", place_text(case.get("memory"))), ("failed launch", case.get("failed_launch")),
+        ("memory", place_text(case.get("memory"))), ("source", source_text(case.get("place"))), ("failed launch", case.get("failed_launch")),
         ("surfaced at", surfaced), ("loss", numbers_text(case.get("loss"))),
         ("reference", numbers_text(case.get("reference_loss"))),
         ("error / bound", case.get("max_error_share")), ("try", advice),

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "model/scenario_read.h"
 #include "model/tensor_file.h"
+#include "pipeline/attribute.h"
 #include "pipeline/generate.h"
 #include "report/report.h"
 #include "support/alloc.h"
@@ -19,8 +20,8 @@
 // A batch of more bytes is made again from its scenario when it is needed.
 enum { MAX_BATCH_BYTES = 64 << 20 };
 
-static const char *const files[] = {"scenario.yaml", "batch.npz", "case.json", "finding.txt",
-                                    "device.log"};
+static const char *const files[] = {"scenario.yaml", "batch.npz",    "case.json",
+                                    "finding.txt",   "evidence.txt", "device.log"};
 enum { N_FILES = sizeof(files) / sizeof(files[0]) };
 
 static char *path_in(const char *folder, const char *name) {
@@ -130,20 +131,18 @@ static bool reads_files(const lg_scenario *scenario) {
 }
 
 // Files of the scenario are always kept, however large: nothing else could make them again.
-static bool write_archive(const char *folder, lg_scenario *scenario, lg_arena *arena,
-                          lg_diags *diags) {
-    lg_batch batch;
-    lg_diags dropped = {0};
-    bool made = lg_generate(scenario, true, &batch, &dropped); // else the finding says why not
-    lg_diags_free(&dropped);
-    bool keep_batch = made && batch_bytes(&batch) <= MAX_BATCH_BYTES;
+static bool write_archive(const char *folder, const lg_batch *batch, lg_scenario *scenario,
+                          lg_arena *arena, lg_diags *diags) {
+    bool keep_batch = batch && batch_bytes(batch) <= MAX_BATCH_BYTES;
     bool ok = true;
     if (keep_batch || reads_files(scenario)) {
         char *path = path_in(folder, "batch.npz");
         lg_npz_writer *archive = lg_npz_create(path, diags);
         ok = archive != NULL;
-        named_array arrays[N_ARRAYS];
-        list_arrays(&batch, arrays);
+        named_array arrays[N_ARRAYS] = {{0}};
+        if (keep_batch) {
+            list_arrays(batch, arrays);
+        }
         for (int i = 0; archive && keep_batch && i < N_ARRAYS; i++) {
             if (lg_tensor_exists(arrays[i].tensor)) {
                 ok = lg_tensor_add_to(archive, arrays[i].name, arrays[i].tensor) && ok;
@@ -153,7 +152,35 @@ static bool write_archive(const char *folder, lg_scenario *scenario, lg_arena *a
         ok = archive && lg_npz_finish(archive, diags) && ok;
         free(path);
     }
+    return ok;
+}
+
+// What the finding rests on: shapes, types, the labels' counts, and all that was observed.
+static bool write_evidence(const char *folder, const lg_batch *batch, const lg_case_result *result,
+                           lg_diags *diags) {
+    lg_str text = {0};
+    lg_label_evidence labels;
+    lg_attribute_input input = {.batch = batch, .observation = &result->observation};
+    if (result->n_labels > 0) {
+        lg_evidence_collect(batch, &labels);
+        lg_evidence_print(&labels, &text);
+    }
+    lg_evidence_print_run(&input, &text);
+    bool ok = write_text(folder, "evidence.txt", lg_str_text(&text), diags);
+    lg_str_free(&text);
+    return ok;
+}
+
+// The batch in both forms; without one, the finding says why there is none.
+static bool write_batch(const char *folder, const lg_case_result *result, lg_scenario *scenario,
+                        lg_arena *arena, lg_diags *diags) {
+    lg_batch batch;
+    lg_diags dropped = {0};
+    bool made = lg_generate(scenario, true, &batch, &dropped);
+    lg_diags_free(&dropped);
+    bool ok = write_archive(folder, made ? &batch : NULL, scenario, arena, diags);
     if (made) {
+        ok = write_evidence(folder, &batch, result, diags) && ok;
         lg_batch_free(&batch);
     }
     return ok;
@@ -173,7 +200,7 @@ bool lg_bundle_write(const char *folder, const lg_case_result *result, lg_diags 
     lg_scenario scenario = *result->what->scenario;
     scenario.kernels = one_word(&arena, result->what->kernel->name);
     scenario.modes = one_word(&arena, lg_mode_name(result->what->mode));
-    bool ok = write_archive(folder, &scenario, &arena, diags);
+    bool ok = write_batch(folder, result, &scenario, &arena, diags);
     lg_str text = {0};
     lg_scenario_write(&scenario, &text);
     ok = write_text(folder, "scenario.yaml", lg_str_text(&text), diags) && ok;

@@ -2,10 +2,11 @@
 // The evidence of one case in a folder that replays it without anything else of the run:
 //   scenario.yaml  the matrix point, with this kernel and mode alone
 //   batch.npz      input, target and what else the loss was given; device_target when the device
-//   was
-//                  handed something else; source_*, the arrays that the scenario read from files
+//                  was handed something else; source_*, the arrays that the scenario read from
+//                  files
 //   case.json      the case's line of cases.jsonl: what was seen
 //   finding.txt    the same for people
+//   evidence.txt   what it rests on: types, shapes, the labels counted, each call and output
 //   device.log     what the kernels printed, when they did
 #ifndef LG_CLI_BUNDLE_H
 #define LG_CLI_BUNDLE_H

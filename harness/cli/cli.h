@@ -43,7 +43,7 @@ typedef struct lg_cli {
     bool has_seed;
     uint64_t seed;
     int jobs; // 0: not given
-    const char *out, *root, *nvcc, *cache, *device, *only_case, *dtype, *target, *scenario;
+    const char *out, *root, *nvcc, *cache, *device, *only_case, *sarif, *dtype, *target, *scenario;
     bool verbose, compile, schema, reference_page;
     const char *targets, *logits, *weight; // diagnose; its counts are 0 when they are not given
     const char *loss;                      // diagnose

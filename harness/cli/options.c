@@ -116,6 +116,9 @@ static void take_option(lg_cli *cli, enum option_id id, char *text,
     case OPTION_CASE:
         cli->only_case = text;
         break;
+    case OPTION_SARIF:
+        cli->sarif = text;
+        break;
     case OPTION_VERBOSE:
         cli->verbose = true;
         break;

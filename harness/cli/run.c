@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { N_OBSERVERS = 6 }; // with one of the caller
+enum { N_OBSERVERS = 7 }; // with one of the caller
 
 typedef struct outputs {
-    lg_observer text, jsonl, junit, evidence, progress;
+    lg_observer text, jsonl, junit, sarif, evidence, progress;
     int lock; // on the folder, or -1
 } outputs;
 
@@ -62,6 +62,10 @@ static bool remove_old(const lg_cli *cli, outputs *out, lg_diags *diags) {
     *out = (outputs){.lock = -1};
     const char *folder = out_folder(cli);
     struct stat s;
+    if (cli->sarif && stat(cli->sarif, &s) == 0 && S_ISREG(s.st_mode) && unlink(cli->sarif) != 0) {
+        return lg_error(diags, (lg_loc){.file = cli->sarif},
+                        "of an earlier run cannot be removed: %s", strerror(errno));
+    }
     if (!folder || stat(folder, &s) != 0 || !S_ISDIR(s.st_mode)) {
         return true;
     }
@@ -90,6 +94,10 @@ static bool open_outputs(const lg_cli *cli, outputs *out, lg_diags *diags) {
         free(cases);
         free(junit);
     }
+    if (cli->sarif && ok) {
+        out->sarif = lg_report_sarif(cli->sarif, LG_VERSION, diags);
+        ok = out->sarif.context != NULL;
+    }
     lg_text_options text = {.out = stdout,
                             .color = use_color(),
                             .verbose = cli->verbose || cli->only_case,
@@ -103,6 +111,7 @@ static void close_outputs(outputs *out) {
     lg_report_text_free(&out->text);
     lg_report_jsonl_free(&out->jsonl);
     lg_report_junit_free(&out->junit);
+    lg_report_sarif_free(&out->sarif);
     lg_evidence_close(&out->evidence);
     lg_progress_close(&out->progress);
 }
@@ -133,9 +142,13 @@ static char *repro_prefix(const lg_cli *cli, const lg_scenarios *scenarios) {
 static int run_session(const lg_cli *cli, const lg_driver *driver, const lg_scenarios *scenarios,
                        const lg_kernel_set *kernels, const lg_observer *more, outputs *out,
                        lg_run_summary *summary, lg_diags *diags) {
-    lg_observer observers[N_OBSERVERS] = {out->progress, out->jsonl,
-                                          out->junit,    out->evidence,
-                                          out->text,     more ? *more : (lg_observer){0}};
+    lg_observer observers[N_OBSERVERS] = {out->progress,
+                                          out->jsonl,
+                                          out->junit,
+                                          out->sarif,
+                                          out->evidence,
+                                          out->text,
+                                          more ? *more : (lg_observer){0}};
     long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
     char *prefix = repro_prefix(cli, scenarios);
     char *cache = lg_cli_cache(cli);

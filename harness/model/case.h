@@ -26,6 +26,13 @@ typedef struct lg_label_bin {
     int64_t count;
 } lg_label_bin;
 
+// A line of a kernel's source, its file as the compiler was given it ("kernels/nll_loss.cu").
+typedef struct lg_source_place {
+    const char *file; // NULL: not known
+    int line;
+    const char *what; // "the guard that fired", "the bad access", "the entry my_kernel"
+} lg_source_place;
+
 typedef struct lg_case_result {
     const lg_case *what;
     lg_verdict verdict;
@@ -52,7 +59,8 @@ typedef struct lg_case_result {
     int64_t n_labels;     // bins; 0 for targets that are no class indices
     double
         max_error_share; // largest |got-want| / bound over all compared numbers; NaN: none compared
-    char *repro;         // the command that runs exactly this case again
+    lg_source_place place; // where to look, of a case that was not as expected
+    char *repro;           // the command that runs exactly this case again
     int64_t elapsed_ns;
 } lg_case_result;
 

@@ -34,6 +34,7 @@
 
 #include "engine/driver.h"
 #include "model/batch.h"
+#include "model/case.h"
 #include "model/kernel_spec.h"
 #include "model/observation.h"
 #include "pipeline/hostcheck.h"
@@ -55,6 +56,12 @@ void lg_device_on_compile(lg_device_session *session,
 // what is wrong with a source is said once, for the first kernel of it. The kernel must outlive the
 // session.
 bool lg_device_prepare(lg_device_session *session, const lg_kernel *kernel, lg_diags *diags);
+
+// Where in its source the entry of a stage begins that takes these types; strings in `arena`.
+// false: not known.
+bool lg_device_entry_place(lg_device_session *session, const lg_kernel *kernel,
+                           const lg_stage *stage, lg_dtype input, lg_dtype target, lg_arena *arena,
+                           lg_source_place *out);
 
 // Why this kernel cannot take this batch (dtype, shape, option …), or NULL when it can. The text is
 // static or lives in `arena`. Types and strides that a host check refuses are no reason for a

@@ -220,7 +220,11 @@ void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
     lg_case_copy_truth(data, result);
     lg_batch fitted;
     bool fits = lg_fit_labels(what->scenario, what->kernel, &data->batch, &fitted);
-    run_handed(device, fits ? &fitted : &data->batch, named, data, column_failure, out, diags);
+    const lg_batch *handed = fits ? &fitted : &data->batch;
+    run_handed(device, handed, named, data, column_failure, out, diags);
+    if (!result->as_expected) {
+        lg_case_place(device, handed, out);
+    }
     if (fits) {
         lg_tensor_free(&fitted.target);
     }

@@ -22,6 +22,8 @@ typedef struct lg_case_run {
 void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
                      const lg_point_data *data, const char *column_failure,
                      const char *repro_prefix, lg_case_run *out, lg_diags *diags);
+// Fills the result's place, as far as it is known; `handed`: the batch as the kernel was given it.
+void lg_case_place(lg_device_session *device, const lg_batch *handed, lg_case_run *run);
 // Turns an absent case into a `skipped` one.
 void lg_case_run_skip(lg_case_run *run);
 void lg_case_run_free(lg_case_run *run);

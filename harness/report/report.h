@@ -28,6 +28,11 @@ void lg_report_jsonl_free(lg_observer *observer);
 lg_observer lg_report_junit(const char *path, lg_diags *diags);
 void lg_report_junit_free(lg_observer *observer);
 
+// SARIF 2.1.0, for tools that show findings at a line of a repository. Written when the run has
+// ended; context NULL when `path` cannot be.
+lg_observer lg_report_sarif(const char *path, const char *version, lg_diags *diags);
+void lg_report_sarif_free(lg_observer *observer);
+
 // One case as a JSON object of one line (the lines of cases.jsonl), malloc'd.
 char *lg_case_json(const lg_case_result *result);
 

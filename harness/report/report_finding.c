@@ -157,6 +157,16 @@ static void print_detected(const lg_case_result *result, FILE *out) {
     }
 }
 
+// Where to look: the guard and the bad access have said it already.
+static void print_place(const lg_case_result *result, FILE *out) {
+    const lg_source_place *place = &result->place;
+    bool told = result->observation.n_asserts_kept > 0 || result->observation.memory.present;
+    if (place->file && !told) {
+        field(out, "source");
+        fprintf(out, "%s:%d, %s\n", place->file, place->line, place->what);
+    }
+}
+
 static void print_launch(const lg_case_result *result, FILE *out) {
     const lg_observation *seen = &result->observation;
     if (seen->failed_launch) {
@@ -218,6 +228,7 @@ void lg_finding_text(const lg_case_result *result, FILE *out, bool color) {
     print_case(result, out);
     print_rows(result, out);
     print_detected(result, out);
+    print_place(result, out);
     print_launch(result, out);
     print_loss(result, out);
     print_advice(&result->finding, out);

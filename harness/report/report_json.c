@@ -166,6 +166,17 @@ static json_t *memory_json(const lg_observation *seen) {
     return item;
 }
 
+static json_t *place_json(const lg_source_place *place) {
+    if (!place->file) {
+        return json_null();
+    }
+    json_t *item = json_object();
+    json_object_set_new(item, "file", text_json(place->file));
+    json_object_set_new(item, "line", json_integer(place->line));
+    json_object_set_new(item, "what", text_json(place->what));
+    return item;
+}
+
 static json_t *labels_json(const lg_case_result *result) {
     json_t *list = json_array();
     for (int64_t i = 0; i < result->n_labels; i++) {
@@ -223,6 +234,7 @@ static void add_observed(json_t *line, const lg_case_result *result) {
     json_object_set_new(line, "calls_later", json_integer(seen->calls_later));
     json_object_set_new(line, "assert", assert_json(seen));
     json_object_set_new(line, "memory", memory_json(seen));
+    json_object_set_new(line, "place", place_json(&result->place));
     json_object_set_new(line, "records", json_integer(seen->n_records));
     json_object_set_new(line, "records_dropped", json_integer(seen->n_records_dropped));
     json_object_set_new(line, "loss", numbers_json(result->loss, result->n_loss));

@@ -35,7 +35,10 @@ static void add_outcome(junit *j, const lg_case_result *result, const char *elem
         fclose(memory);
     }
     lg_str_printf(&j->cases, "    <%s", element);
-    add_attribute(&j->cases, "message", result->expectation);
+    char *message = lg_xasprintf("%s%s%s", result->expectation, result->reason ? ": " : "",
+                                 result->reason ? result->reason : "");
+    add_attribute(&j->cases, "message", message);
+    free(message);
     add_attribute(&j->cases, "type", lg_verdict_name(result->verdict));
     lg_str_add(&j->cases, ">");
     lg_add_xml(&j->cases, text ? text : "");
@@ -54,6 +57,7 @@ static void add_case(void *context, const lg_case_result *result) {
     lg_str_add(&j->cases, "  <testcase");
     add_attribute(&j->cases, "classname", what->scenario->name);
     add_attribute(&j->cases, "name", name);
+    add_attribute(&j->cases, "file", what->scenario->path ? what->scenario->path : "");
     lg_str_printf(&j->cases, " time=\"%.6f\">\n", (double)result->elapsed_ns / 1e9);
     free(name);
     if (result->verdict == LG_SKIPPED && result->as_expected) {

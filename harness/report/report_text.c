@@ -22,6 +22,7 @@ typedef struct failed_column {
     char *kernel;
     lg_mode mode;
     char *why;
+    char *source, *repro; // of its first case
     lg_names scenarios;
     int64_t n_cases;
 } failed_column;
@@ -101,6 +102,14 @@ static void add_example(text_report *report, const lg_case_result *result) {
     lg_str_free(&name);
 }
 
+static void note_first(failed_column *column, const lg_case_result *result) {
+    const lg_source_place *place = &result->place;
+    column->repro = lg_xstrdup(result->repro ? result->repro : "");
+    if (place->file) {
+        column->source = lg_xasprintf("%s:%d, %s", place->file, place->line, place->what);
+    }
+}
+
 static void add_case(void *context, const lg_case_result *result) {
     text_report *report = context;
     const lg_table_cell *cell = lg_table_add(&report->table, result);
@@ -112,7 +121,9 @@ static void add_case(void *context, const lg_case_result *result) {
     failed_column *column =
         result->verdict == LG_UNTESTED ? failed_column_of(report, result->what) : NULL;
     if (column && result->reason && strcmp(result->reason, column->why) == 0) {
-        column->n_cases++;
+        if (column->n_cases++ == 0) {
+            note_first(column, result);
+        }
         lg_names_add(&column->scenarios, result->what->scenario->name);
         return;
     }
@@ -145,9 +156,13 @@ static void print_failed(const text_report *report, FILE *out) {
                 lg_paint(report->options.color, LG_INK_PLAIN), column->kernel,
                 lg_mode_name(column->mode), column->n_cases, lg_s(column->n_cases));
         fprintf(out, "  %-10s %s\n", "why", column->why);
+        if (column->source) {
+            fprintf(out, "  %-10s %s\n", "source", column->source);
+        }
         for (size_t s = 0; s < column->scenarios.n; s++) {
             fprintf(out, "  %-10s %s\n", s ? "" : "scenarios", column->scenarios.items[s]);
         }
+        fprintf(out, "  %-10s %s\n", "replay", column->repro);
     }
 }
 
@@ -254,6 +269,8 @@ void lg_report_text_free(lg_observer *observer) {
         for (size_t i = 0; i < report->n_failed; i++) {
             free(report->failed[i].kernel);
             free(report->failed[i].why);
+            free(report->failed[i].source);
+            free(report->failed[i].repro);
             lg_names_free(&report->failed[i].scenarios);
         }
         free(report->failed);

@@ -23,8 +23,13 @@ exit 1
 shell ls out/cases/{saved}
 out batch.npz
 out case.json
+out evidence.txt
 out finding.txt
 out scenario.yaml
+shell head -n 3 out/cases/{saved}/evidence.txt
+out~ labels        [0-9]+ of int64, 0 ignored .*
+out~ classes       head width .*
+out~ range         .*
 shell grep differs out/cases/{saved}/finding.txt
 out   differs    expected cause one_based_labels, found wrong_head_width (certain)
 run check out/cases/{saved}/scenario.yaml

@@ -15,6 +15,7 @@ shell mv out/cases/{saved} bundle && ls bundle && rm -r s out
 out batch.npz
 out case.json
 out device.log
+out evidence.txt
 out finding.txt
 out scenario.yaml
 shell python3 -c "import zipfile; print(*sorted(zipfile.ZipFile('bundle/batch.npz').namelist()))"

@@ -105,6 +105,7 @@ static void test_a_failed_column_comes_first(void) {
           "UNTESTED nll_loss/reduce/assert, async: 3 cases\n"
           "  why        this build detects nothing\n"
           "  scenarios  faults/wrong_head_width\n"
+          "  replay     lossgate run --case 0123456789abcdef\n"
           "\n"
           "3 cases on sim: 0 as expected, 0 not, 3 untested, 0 skipped\n"
           "untested 3\n"

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/ptx_place.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_LINE = 4096 };
+
+static const char *skip_blanks(const char *at, const char *end) {
+    while (at < end && (*at == ' ' || *at == '\t')) {
+        at++;
+    }
+    return at;
+}
+
+// The rest of the first line from `at` on that begins with this directive and a blank, as a text of
+// its own; returns where it begins, NULL: there is none. The text need not end in NUL.
+static const char *find_directive(const char *at, const char *end, const char *name,
+                                  char line[MAX_LINE]) {
+    size_t n = strlen(name);
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline ? newline : end;
+        at = skip_blanks(at, stop);
+        if ((size_t)(stop - at) > n && memcmp(at, name, n) == 0 &&
+            skip_blanks(at + n, stop) > at + n) {
+            snprintf(line, MAX_LINE, "%.*s",
+                     (int)(stop - at - (ptrdiff_t)n < MAX_LINE ? stop - at - (ptrdiff_t)n
+                                                               : MAX_LINE - 1),
+                     at + n);
+            return at + n;
+        }
+        at = stop + 1;
+    }
+    return NULL;
+}
+
+// `.file 1 "kernels/a.cu"`, with a time and a size behind it or without.
+static const char *file_of(const char *text, const char *end, long long number, lg_arena *arena) {
+    char line[MAX_LINE];
+    for (const char *at = text; (at = find_directive(at, end, ".file", line)) != NULL;) {
+        long long got = 0;
+        char name[MAX_LINE];
+        if (sscanf(line, "%lld \"%4095[^\"]", &got, name) == 2 && got == number) {
+            return lg_arena_strdup(arena, name);
+        }
+    }
+    return NULL;
+}
+
+bool lg_ptx_entry_place(const char *text, size_t n, const lg_ptx_index *index, const char *entry,
+                        lg_arena *arena, const char **file, int *line) {
+    const lg_ptx_piece *piece = lg_ptx_index_find(text, index, entry);
+    char rest[MAX_LINE];
+    long long number = 0;
+    long long found = 0;
+    bool ok = piece &&
+              find_directive(text + piece->start, text + piece->end, ".loc", rest) != NULL &&
+              sscanf(rest, "%lld %lld", &number, &found) == 2 && found >= 1 && found <= INT_MAX;
+    *file = ok ? file_of(text, text + n, number, arena) : NULL;
+    *line = (int)(ok ? found : 0);
+    return *file != NULL;
+}
