@@ -48,6 +48,7 @@ typedef struct lg_array_spec {
     lg_i64_list int_values; // the same numbers when all are integers in int64 (exact beyond 2^53)
     bool values_are_integers;
     lg_i64_list shape;  // with `values`; empty: 1-D
+    bool scalar;        // the shape was given as []: one number without a dimension
     lg_i64_list stride; // element strides of the view handed to kernels; empty: contiguous
     const char *file;   // resolved path (relative to the scenario's folder), already confined
 } lg_array_spec;

@@ -138,7 +138,8 @@ static int64_t rank_of(const array_check *array) {
     const lg_batch_spec *batch = &scenario->batch;
     const lg_array_spec *spec = array->spec;
     if (spec->source != LG_ARRAY_GENERATED) {
-        return spec->source == LG_ARRAY_VALUES && spec->shape.n == 0 ? 1 : spec->shape.n;
+        bool flat = spec->source == LG_ARRAY_VALUES && spec->shape.n == 0 && !spec->scalar;
+        return flat ? 1 : spec->shape.n;
     }
     if (array->place == LG_PLACE_WEIGHT) {
         return -1; // follows the input in ways that the generator knows
@@ -268,7 +269,9 @@ static void check_listed_sizes(lg_scenario_reader *reader) {
         return;
     }
     if (logits->source == LG_ARRAY_VALUES || logits->source == LG_ARRAY_FILE) {
-        int64_t n = logits->shape.n ? logits->shape.items[0] : logits->values.n;
+        int64_t n = logits->shape.n  ? logits->shape.items[0]
+                    : logits->scalar ? 1
+                                     : logits->values.n;
         bool has_samples = !batch->unbatched && (binary || logits->shape.n > 1);
         if (has_samples && n != batch->samples) {
             lg_scenario_error(reader, "batch.samples",
@@ -291,7 +294,7 @@ static void check_listed_sizes(lg_scenario_reader *reader) {
             return; // reported by the size check
         }
     }
-    bool flat = targets->source == LG_ARRAY_VALUES && targets->shape.n == 0;
+    bool flat = targets->source == LG_ARRAY_VALUES && targets->shape.n == 0 && !targets->scalar;
     if (flat && !targets->probabilities && targets->values.n != rows) {
         lg_scenario_error(reader, "batch.targets.values",
                           "batch.targets.values has %lld labels for %lld rows; give the shape too "

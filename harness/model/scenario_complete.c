@@ -14,7 +14,7 @@ static bool is_listed(const lg_array_spec *spec) {
 
 // The shape of a listed array; `values` without a shape are one dimension.
 static lg_i64_list listed_shape(const lg_array_spec *spec, int64_t *length) {
-    if (spec->source == LG_ARRAY_VALUES && spec->shape.n == 0) {
+    if (spec->source == LG_ARRAY_VALUES && spec->shape.n == 0 && !spec->scalar) {
         *length = spec->values.n;
         return (lg_i64_list){1, length};
     }
@@ -127,8 +127,27 @@ static bool given(lg_scenario_reader *reader, const char *path) {
     return lg_scenario_has(reader, path) && lg_scenario_knows(reader, path);
 }
 
+static void note_scalars(lg_scenario_reader *reader) {
+    lg_scenario *scenario = reader->scenario;
+    const struct {
+        const char *path;
+        lg_array_spec *spec;
+    } arrays[] = {
+        {"batch.logits.shape", &scenario->batch.logits},
+        {"batch.targets.shape", &scenario->batch.targets},
+        {"loss.weight.shape", &scenario->weight},
+        {"loss.pos_weight.shape", &scenario->pos_weight},
+        {"loss.grad_output.shape", &scenario->grad_output},
+    };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        arrays[i].spec->scalar = arrays[i].spec->source == LG_ARRAY_VALUES &&
+                                 arrays[i].spec->shape.n == 0 && given(reader, arrays[i].path);
+    }
+}
+
 void lg_scenario_complete(lg_scenario_reader *reader) {
     lg_scenario *scenario = reader->scenario;
+    note_scalars(reader);
     lg_array_spec *logits = &scenario->batch.logits;
     bool generated = logits->source == LG_ARRAY_ABSENT || logits->source == LG_ARRAY_GENERATED;
     if (generated && logits->distribution == LG_DIST_DEFAULT) {

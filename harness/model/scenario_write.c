@@ -61,7 +61,7 @@ static void write_values(lg_str *out, const lg_array_spec *spec) {
         }
     }
     lg_str_add(out, "]");
-    if (spec->shape.n) {
+    if (spec->shape.n || spec->scalar) {
         lg_write_ints(out, ", shape", spec->shape);
     }
 }

@@ -37,7 +37,7 @@ static bool shape_of_list(const lg_array_spec *spec, lg_loc loc, const char *pla
         return lg_error(diags, loc, "%s has %lld dimensions, at most %d are possible", place,
                         (long long)spec->shape.n, LG_MAX_RANK);
     }
-    if (spec->shape.n == 0) {
+    if (spec->shape.n == 0 && !spec->scalar) {
         *shape = (lg_array_shape){.rank = 1, .size = {n}};
         return true;
     }

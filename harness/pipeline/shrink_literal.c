@@ -49,6 +49,7 @@ static lg_array_spec spec_of(const lg_tensor *tensor, bool probabilities, lg_are
         }
     }
     spec.shape = list_of(arena, tensor->shape, tensor->rank);
+    spec.scalar = tensor->rank == 0;
     if (!lg_tensor_is_contiguous(tensor)) {
         spec.stride = list_of(arena, tensor->stride, tensor->rank);
     }

@@ -2,7 +2,7 @@
 copy tests/data/foreign/ce_half.cu ce_half.cu
 copy tests/data/foreign/ce_half.yaml ce_half.yaml
 shell ln -s {src}/scenarios s && ls s/smoke/plain_*.yaml s/faults/plain_*.yaml | wc -l
-out 16
+out 17
 run run s/smoke s/faults --kernels ce_half.yaml --mode blocking
 out*
 has smoke/plain_ignored_rows
@@ -54,4 +54,14 @@ shell sed 's/top = -INFINITY/top = 0/' ce_half.cu > b/ce_half.cu
 run run s/smoke/plain_large_logits.yaml --kernels b/ce_half.yaml
 out*
 has wrong_result
+exit 1
+# The mean over no row is no number, and what a kernel makes of it must not look like a loss.
+shell sed 's/loss . count/count > 0 ? loss \/ count : 0/' ce_half.cu > b/ce_half.cu
+run run s/smoke/plain_ignored_rows.yaml --kernels b/ce_half.yaml
+out*
+has  0 not, 0 untested,
+exit 0
+run run s/smoke/plain_empty.yaml --kernels b/ce_half.yaml
+out*
+has wrong_result: a number where NaN is right
 exit 1

@@ -46,8 +46,8 @@ static bool same_array(const lg_array_spec *a, const lg_array_spec *b) {
                 a->distribution == b->distribution && a->probabilities == b->probabilities &&
                 a->scale == b->scale && a->lo == b->lo && a->hi == b->hi &&
                 a->values.n == b->values.n && a->int_values.n == b->int_values.n &&
-                a->values_are_integers == b->values_are_integers && a->shape.n == b->shape.n &&
-                a->stride.n == b->stride.n && (!a->file == !b->file);
+                a->values_are_integers == b->values_are_integers && a->scalar == b->scalar &&
+                a->shape.n == b->shape.n && a->stride.n == b->stride.n && (!a->file == !b->file);
     size_t n = (size_t)a->values.n;
     same = same && (n == 0 || memcmp(a->values.items, b->values.items, n * sizeof(double)) == 0);
     for (int64_t i = 0; same && i < a->shape.n; i++) {
@@ -183,6 +183,8 @@ static void test_rare_keys_round_trip(void) {
         "run: {foreign: true, relations: [contiguous_copy, permute_rows, shift_logits]}\n",
         "title: x\nloss: {kind: binary_cross_entropy_with_logits, pos_weight: {uniform: [1, 2]}}\n"
         "batch: {samples: 4, classes: 3, targets: {distribution: uniform, lo: 0.25, hi: 0.5}}\n",
+        "title: x\nloss: {kind: binary_cross_entropy, weight: {values: [2], shape: []}}\n"
+        "batch: {logits: {values: [0.25], shape: []}, targets: {values: [1], shape: []}}\n",
         "title: x\nloss: {kind: binary_cross_entropy}\n"
         "batch: {logits: {distribution: constant, value: 0.5}, targets: {dtype: float64}}\n"
         "faults:\n  - {kind: bce_range, where: target, number: -.inf, fraction: 0.3}\n"

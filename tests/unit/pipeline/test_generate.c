@@ -52,6 +52,25 @@ static void test_nll_input_is_log_probabilities(void) {
     lg_batch_free(&batch);
 }
 
+// Listed without a shape a number is a row of one; with the shape [] it has no dimension.
+static void test_one_number(void) {
+    double value = 0.25;
+    lg_scenario s = plain(LG_BCE, 1, 1);
+    lg_array_spec one = {
+        .source = LG_ARRAY_VALUES, .dtype = LG_FLOAT32, .values = {.n = 1, .items = &value}};
+    for (int scalar = 0; scalar < 2; scalar++) {
+        one.scalar = scalar;
+        s.batch.logits = s.batch.targets = one;
+        s.batch.targets.probabilities = true;
+        lg_batch batch = make(&s);
+        CU_ASSERT_EQUAL(batch.input.rank, scalar ? 0 : 1);
+        CU_ASSERT_EQUAL(batch.target.rank, scalar ? 0 : 1);
+        CU_ASSERT_EQUAL(lg_tensor_get_f64(&batch.input, 0), 0.25);
+        CU_ASSERT_EQUAL(lg_batch_rows(&batch), 1);
+        lg_batch_free(&batch);
+    }
+}
+
 // Row i does not know how many rows follow, and a seed is another batch.
 static void test_values_have_an_address(void) {
     lg_scenario s = plain(LG_CROSS_ENTROPY, 10, 5);
@@ -254,6 +273,7 @@ static void test_labels_only_has_the_same_labels(void) {
 }
 
 static const lg_test tests[] = {
+    {"one number", test_one_number},
     {"nll input is log-probabilities", test_nll_input_is_log_probabilities},
     {"values have an address", test_values_have_an_address},
     {"label distributions", test_label_distributions},
