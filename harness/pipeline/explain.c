@@ -273,7 +273,10 @@ void lg_log_finish(lg_log_reader *reader, lg_log_finding *out) {
     out->arena = reader->arena; // with the strings of the groups
     reader->arena = (lg_arena){0};
     conclude(out);
-    if (out->conclusion == LG_LOG_QUIET && reader->decoder.encoding == LG_LOG_PACKED) {
+    if (out->conclusion == LG_LOG_QUIET && reader->n_text == 0 &&
+        reader->decoder.encoding != LG_LOG_PACKED) {
+        out->conclusion = LG_LOG_EMPTY; // the mark of an encoding, and nothing behind it
+    } else if (out->conclusion == LG_LOG_QUIET && reader->decoder.encoding == LG_LOG_PACKED) {
         out->conclusion = LG_LOG_PACKED_FILE;
     } else if (out->conclusion == LG_LOG_QUIET && reader->n_control > reader->n_text / NO_TEXT) {
         out->conclusion = LG_LOG_NO_TEXT;

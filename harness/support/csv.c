@@ -178,6 +178,11 @@ static bool is_name(const char *text) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+static bool is_utf16(const text_line *line) {
+    return line->n >= 2 &&
+           (memcmp(line->text, "\xff\xfe", 2) == 0 || memcmp(line->text, "\xfe\xff", 2) == 0);
+}
+
 // What is wrong with a line that is no number.
 static void explain_line(lg_csv_reader *reader, const char *text, size_t n, lg_diags *diags) {
     if (strlen(text) < n) {
@@ -185,8 +190,12 @@ static void explain_line(lg_csv_reader *reader, const char *text, size_t n, lg_d
         return;
     }
     size_t separator = strcspn(text, ",;\t");
+    size_t carriage = strcspn(text, "\r");
     size_t blank = strcspn(text, " ");
-    if (separator < n) {
+    if (carriage < n) { // the text is not shown: a terminal would draw over it
+        complain(reader, diags, (int)carriage + 1, NULL,
+                 "a carriage return within the line: end lines with a line feed");
+    } else if (separator < n) {
         complain(reader, diags, (int)separator + 1, text,
                  "a second column: give a file of one number a line");
     } else if (blank < n) {
@@ -203,6 +212,11 @@ static bool take_line(lg_csv_reader *reader, text_line line, lg_csv_value *value
     if (line.too_long) {
         complain(reader, diags, LG_CSV_MAX_LINE + 1, NULL,
                  "a line of more than %d bytes: want one number a line", LG_CSV_MAX_LINE);
+        return false;
+    }
+    if (reader->line == 1 && is_utf16(&line)) {
+        complain(reader, diags, 1, NULL, "the file is UTF-16: save it as UTF-8");
+        reader->n_errors = LG_CSV_MAX_ERRORS; // of no use to read on
         return false;
     }
     if (line.n == 0) {
@@ -227,7 +241,7 @@ static bool take_line(lg_csv_reader *reader, text_line line, lg_csv_value *value
     if (strlen(text) == n && parse_number(text, n, value)) {
         return true;
     }
-    if (reader->line == 1 && strlen(text) == n && is_name(text) && strcspn(text, ",;\t") == n) {
+    if (reader->line == 1 && strlen(text) == n && is_name(text) && strcspn(text, ",;\t\r") == n) {
         return false; // the column's name
     }
     explain_line(reader, text, n, diags);

@@ -188,6 +188,8 @@ static void test_no_text(void) {
         {"xz", "\xfd\x37zXZ\0", 6, LG_LOG_PACKED_FILE, "xzcat the log"},
         {"zeros", "\0\0\0\0\0\0\0\0\0\0\0", 10, LG_LOG_NO_TEXT, "is no text"},
         {"UTF-16 without its mark", "e\0p\0o\0c\0h\0", 10, LG_LOG_NO_TEXT, "is no text"},
+        {"nothing but a mark of UTF-16", "\xff\xfe", 2, LG_LOG_EMPTY, "is empty"},
+        {"the same, the other way round", "\xfe\xff", 2, LG_LOG_EMPTY, "is empty"},
         {"one byte", "e", 1, LG_LOG_QUIET, "no loss fault"},
         {"UTF-8 with its mark", "\xef\xbb\xbf" THREAD(5) LABEL, 3 + sizeof(THREAD(5) LABEL) - 1,
          LG_LOG_LOSS_FAULT, "where     /pytorch/"},

@@ -99,6 +99,16 @@ static const bad_row bad_rows[] = {
     {"beyond int64", "9223372036854775808\n", 1, 1, 1, "an integer beyond 64 bits"},
     {"an empty line in between", "1\n\n2\n", 1, 2, 1, "an empty line"},
     {"two wrong lines are two errors", "1\nx\n2\ny\n", 2, 2, 1, "'x' is not a number"},
+    {"lines that only a carriage return ends", "0\r1\r2\r", 1, 1, 2, "a carriage return within"},
+    {"the same with a header", "label\r0\r1\r", 1, 1, 6, "a carriage return within"},
+    {"UTF-16",
+     "\xff\xfe"
+     "1",
+     1, 1, 1, "the file is UTF-16"},
+    {"UTF-16, the other way round",
+     "\xfe\xff"
+     "1",
+     1, 1, 1, "the file is UTF-16"},
     {"a sign alone", "-\n", 1, 1, 1, "not a number"},
     {"an open quote", "\"5\n", 1, 1, 1, "not a number"},
 };
