@@ -46,6 +46,15 @@ out negative_labels {'uri': 'kernels/mine.cu', 'uriBaseId': 'SRCROOT'} 7 scenari
 out wrong_result {'uri': 'kernels/mine.cu', 'uriBaseId': 'SRCROOT'} 2 scenarios/wrong.yaml 1
 out ['negative_labels', 'wrong_result'] 1
 
+# The same in the other reports: the file, the reason, the line of the kernel.
+shell cd repo && $LOSSGATE run --kernels kernels scenarios/wrong.yaml --mode blocking --out o > /dev/null; grep -c 'file="scenarios/wrong.yaml"' o/junit.xml; grep -o 'message="expected pass, found wrong_result[^"]*output row 3' o/junit.xml; grep -o 'source     kernels/mine.cu:2' o/junit.xml
+out 1
+out~ message="expected pass, found wrong_result.*: wrong number: output row 3
+out source     kernels/mine.cu:2
+shell cd repo && python3 {src}/reports/html.py o/cases.jsonl -o o/r.html && grep -o '<dt>source</dt><dd>kernels/mine.cu:2, the entry mine</dd>' o/r.html
+out o/r.html: 1 cases
+out <dt>source</dt><dd>kernels/mine.cu:2, the entry mine</dd>
+
 # Nothing of an earlier run is left where this one did not come to an end.
 shell cd repo && $LOSSGATE run --kernels kernels scenarios/none.yaml --out "" --sarif out.sarif; test -e out.sarif && echo there
 err~ .*none\.yaml.*

@@ -52,7 +52,8 @@ static void test_every_promised_key_is_there(void) {
                                        "max_error_share",
                                        "labels",
                                        "assert",
-                                       "memory"};
+                                       "memory",
+                                       "place"};
     fixture f;
     fixture_init(&f);
     json_t *object = parse(&f.result);
