@@ -119,6 +119,10 @@ static int guess_numbers(const lg_suspicion *s, lg_guess *out) {
     const char *why = NULL;
     int64_t n_telling = 0;
     lg_cause cause = pattern.rounding ? LG_CAUSE_NONE : lg_suspect_reading(s, &n_telling, &why);
+    if (cause == LG_CAUSE_NONE && !pattern.rounding) {
+        cause = lg_batch_is_binary(s->batch) ? lg_suspect_binary_formula(s, &n_telling, &why)
+                                             : lg_suspect_softmax_formula(s, &n_telling, &why);
+    }
     if (cause == LG_CAUSE_NONE) {
         cause = lg_suspect_numbers(s, &pattern, &n_telling, &why);
     }

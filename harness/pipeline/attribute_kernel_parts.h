@@ -55,6 +55,11 @@ lg_cause lg_suspect_numbers(const lg_suspicion *s, const lg_pattern *pattern, in
 // number that was meant: no kind of broken kernel can be told by it.
 bool lg_loss_is_of_another_class(const lg_suspicion *s);
 
+// attribute_formula_binary.c, attribute_formula_softmax.c: another formula than the contract's that
+// gives the numbers returned, and breaks at the ends of its range. `*n_telling` as above.
+lg_cause lg_suspect_binary_formula(const lg_suspicion *s, int64_t *n_telling, const char **why);
+lg_cause lg_suspect_softmax_formula(const lg_suspicion *s, int64_t *n_telling, const char **why);
+
 // attribute_counterfactual.c: a wrong reading of the call under which all numbers are right.
 lg_cause lg_suspect_reading(const lg_suspicion *s, int64_t *n_telling, const char **why);
 

@@ -168,42 +168,48 @@ static bool gradient_is_lost(const lg_suspicion *s) {
     return first_of_gradient(s, is_lost) >= 0;
 }
 
-// A number is right where none was returned, and the exponential of some logit is none in its type:
-// it was taken of the logit itself, where the largest has to come off first.
-static lg_cause suspect_overflowing_exp(const lg_suspicion *s, const char **why) {
-    const lg_tensor *input = &s->batch->input;
-    lg_loss_kind kind = s->batch->loss.kind;
-    int64_t n = kind == LG_CROSS_ENTROPY || kind == LG_BCE_WITH_LOGITS ? lg_tensor_numel(input) : 0;
-    double largest = largest_exponent(input->dtype);
-    for (int64_t i = 0; i < n; i++) {
-        double x = lg_tensor_get_f64(input, i);
+// The first logit of a row whose exponential, or the inverse, is no number in its type; -1: none.
+static int64_t first_overflowing(const lg_suspicion *s, int64_t row) {
+    const lg_batch *batch = s->batch;
+    int64_t width = lg_batch_is_binary(batch) ? 1 : lg_batch_head_width(batch);
+    int64_t spatial = lg_batch_is_binary(batch) ? 1 : lg_batch_spatial(batch);
+    double largest = largest_exponent(batch->input.dtype);
+    for (int64_t c = 0; c < width; c++) {
+        int64_t at = (row / spatial * width + c) * spatial + row % spatial;
+        double x = lg_tensor_get_f64(&batch->input, at);
         if (isfinite(x) && fabs(x) > largest) {
-            *why = lg_arena_printf(s->arena,
-                                   "no number is returned where one is right: element %" PRId64
-                                   " is %.4g, and %s does not hold its exponential or the inverse",
-                                   i, x, lg_dtype_name(input->dtype));
-            return LG_CAUSE_PRECISION;
+            return at;
         }
     }
-    return LG_CAUSE_NONE;
+    return -1;
 }
 
-// The logarithm of 0 is taken for -100; where it is not, 0·log 0 is NaN and log 0 infinite.
-static lg_cause suspect_unclamped_log(const lg_suspicion *s, const char **why) {
-    bool binary = s->batch->loss.kind == LG_BCE;
-    for (int64_t row = 0; binary && row < s->d->n_rows; row++) {
-        double got = s->loss->values[s->reference->scalar ? 0 : row];
-        double want = s->reference->loss[s->reference->scalar ? 0 : row];
-        double x = lg_tensor_get_f64(&s->batch->input, row);
-        if (isfinite(want) && !isfinite(got) && (x == 0 || x == 1)) {
-            *why = lg_arena_printf(s->arena,
-                                   "the input of row %" PRId64
-                                   " is %g, and the logarithm of 0 is taken as it is, not for -100",
-                                   row, x);
-            return LG_CAUSE_PRECISION;
-        }
+// A number is right where none was returned, and the exponential of some logit there is none in its
+// type: it was taken of the logit itself, where the largest has to come off first.
+static lg_cause suspect_overflowing_exp(const lg_suspicion *s, const char **why) {
+    const lg_reference *r = s->reference;
+    lg_loss_kind kind = s->batch->loss.kind;
+    bool by_row = s->loss && s->loss->values && !r->scalar;
+    int64_t at = -1;
+    if (kind != LG_CROSS_ENTROPY && kind != LG_BCE_WITH_LOGITS) {
+        return LG_CAUSE_NONE;
     }
-    return LG_CAUSE_NONE;
+    for (int64_t row = 0; row < r->n_rows; row++) {
+        int64_t here = first_overflowing(s, row);
+        if (here < 0 && by_row && is_lost(s, s->loss->values[row], r->loss[row])) {
+            return LG_CAUSE_NONE; // something else loses numbers
+        }
+        at = at < 0 ? here : at;
+    }
+    if (at < 0) {
+        return LG_CAUSE_NONE;
+    }
+    *why = lg_arena_printf(s->arena,
+                           "no number is returned where one is right: element %" PRId64
+                           " is %.4g, and %s does not hold its exponential or the inverse",
+                           at, lg_tensor_get_f64(&s->batch->input, at),
+                           lg_dtype_name(s->batch->input.dtype));
+    return LG_CAUSE_NUMERICAL_STABILITY;
 }
 
 // A negative log likelihood only picks and adds: what is no number, or far beyond all its terms,
@@ -258,7 +264,6 @@ lg_cause lg_suspect_numbers(const lg_suspicion *s, const lg_pattern *pattern, in
     cause = lg_suspect_normalisation(s, why);
     cause = cause == LG_CAUSE_NONE ? suspect_garbage(s, why) : cause;
     if (lg_loss_is_of_another_class(s)) {
-        cause = cause == LG_CAUSE_NONE ? suspect_unclamped_log(s, why) : cause;
         return cause == LG_CAUSE_NONE ? suspect_overflowing_exp(s, why) : cause;
     }
     for (size_t i = 0; i < sizeof tests / sizeof *tests && cause == LG_CAUSE_NONE; i++) {

@@ -36,6 +36,7 @@ double lg_prior_of_cause(lg_cause cause) {
     case LG_CAUSE_STRIDES_IGNORED:
     case LG_CAUSE_OPTION_INTERPLAY:
     case LG_CAUSE_PRECISION:
+    case LG_CAUSE_NUMERICAL_STABILITY:
     case LG_CAUSE_PADDED_LANES:
     case LG_CAUSE_GRADIENT_CONTRACT:
     case LG_CAUSE_SHARD_STATISTICS:
@@ -50,14 +51,20 @@ double lg_prior_of_cause(lg_cause cause) {
 }
 
 double lg_prior_of_kernel_cause(lg_cause cause) {
-    static const double weights[LG_N_CAUSES] = {
-        [LG_CAUSE_PRECISION] = 0.2,          [LG_CAUSE_OPTION_INTERPLAY] = 0.15,
-        [LG_CAUSE_GRADIENT_CONTRACT] = 0.12, [LG_CAUSE_WRONG_NORMALISATION] = 0.1,
-        [LG_CAUSE_INDEX_OVERFLOW] = 0.1,     [LG_CAUSE_STRIDES_IGNORED] = 0.08,
-        [LG_CAUSE_PADDED_LANES] = 0.07,      [LG_CAUSE_RACE] = 0.06,
-        [LG_CAUSE_UNWRITTEN_OUTPUT] = 0.05,  [LG_CAUSE_OFF_BY_ONE_CHECK] = 0.04,
-        [LG_CAUSE_SHARD_STATISTICS] = 0.03,  [LG_CAUSE_INPUT_OVERWRITTEN] = 0.02,
-        [LG_CAUSE_TARGET_DTYPE] = 0.02};
+    static const double weights[LG_N_CAUSES] = {[LG_CAUSE_PRECISION] = 0.2,
+                                                [LG_CAUSE_OPTION_INTERPLAY] = 0.15,
+                                                [LG_CAUSE_GRADIENT_CONTRACT] = 0.12,
+                                                [LG_CAUSE_WRONG_NORMALISATION] = 0.1,
+                                                [LG_CAUSE_INDEX_OVERFLOW] = 0.1,
+                                                [LG_CAUSE_STRIDES_IGNORED] = 0.08,
+                                                [LG_CAUSE_PADDED_LANES] = 0.07,
+                                                [LG_CAUSE_RACE] = 0.06,
+                                                [LG_CAUSE_UNWRITTEN_OUTPUT] = 0.05,
+                                                [LG_CAUSE_OFF_BY_ONE_CHECK] = 0.04,
+                                                [LG_CAUSE_NUMERICAL_STABILITY] = 0.08,
+                                                [LG_CAUSE_SHARD_STATISTICS] = 0.03,
+                                                [LG_CAUSE_INPUT_OVERWRITTEN] = 0.02,
+                                                [LG_CAUSE_TARGET_DTYPE] = 0.02};
     return weights[cause];
 }
 

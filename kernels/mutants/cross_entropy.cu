@@ -26,6 +26,7 @@ enum class flaw {
     shard_smoothing,     // smoothing knows the classes of the label's shard only
     shard_all,           // each of two shards is given all classes
     no_max,              // exponentials of the logits as they are
+    max_from_zero,       // the running maximum starts at 0, not at -inf
     smoothing_half,      // the smoothing share is kept in float16
     shared_without_wait, // one shared array for maximum and sum, and a barrier missing between
 };
@@ -84,12 +85,13 @@ template <flaw F> __device__ softmax_state row_softmax(const float *x, int64_t n
     if constexpr (F == flaw::masked_tile) {
         return tiles<F>(x, n_classes);
     }
-    if constexpr (F == flaw::no_max) {
-        float sum = 0;
+    if constexpr (F == flaw::no_max || F == flaw::max_from_zero) {
+        softmax_state s = {0, 0};
         for (int64_t c = 0; c < n_classes; c++) {
-            sum += expf(x[c]);
+            const float max = F == flaw::no_max ? 0 : fmaxf(s.max, x[c]);
+            s = {max, s.sum * expf(s.max - max) + expf(x[c] - max)};
         }
-        return {0, sum};
+        return s;
     }
     const int64_t n_more = (LANES - n_classes % LANES) % LANES;
     if constexpr (F == flaw::filled_lanes) {
@@ -325,6 +327,7 @@ FORWARD_ENTRY(zero_lanes)
 FORWARD_ENTRY(shard_smoothing)
 FORWARD_ENTRY(shard_all)
 FORWARD_ENTRY(no_max)
+FORWARD_ENTRY(max_from_zero)
 FORWARD_ENTRY(smoothing_half)
 BACKWARD_ENTRY(none)
 BACKWARD_ENTRY(upstream_of_first)

@@ -113,6 +113,25 @@ static inline lg_output *play_add_gradient(play *p) {
     return gradient;
 }
 
+// After the batch was changed: what is right now, in every output.
+static inline void play_again(play *p) {
+    bool gradient = p->scenario.loss.direction & LG_BACKWARD;
+    lg_reference_free(&p->reference);
+    CU_ASSERT_TRUE_FATAL(lg_reference_compute(&p->batch, gradient, &p->reference));
+    memcpy(p->loss, p->reference.loss, (size_t)p->reference.n_loss * sizeof(double));
+}
+
+// The loss that these row losses come to.
+static inline void play_reduce(play *p, const double *row_loss) {
+    double sum = 0;
+    for (int64_t row = 0; row < p->reference.n_rows; row++) {
+        sum += row_loss[row];
+        p->loss[p->reference.scalar ? 0 : row] = row_loss[row];
+    }
+    bool mean = p->scenario.loss.reduction == LG_REDUCTION_MEAN;
+    p->loss[0] = !p->reference.scalar ? p->loss[0] : mean ? sum / p->reference.total_weight : sum;
+}
+
 static inline double play_logit(const play *p, int64_t row, int64_t c) {
     return lg_tensor_get_f64(&p->batch.input, row * lg_batch_head_width(&p->batch) + c);
 }
