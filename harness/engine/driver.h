@@ -53,6 +53,19 @@
     LG_CU(cuMemHostAlloc, (void **memory, size_t bytes, unsigned int flags))                       \
     LG_CU(cuMemFreeHost, (void *memory))                                                           \
     LG_CU(cuMemHostGetDevicePointer, (CUdeviceptr * address, void *memory, unsigned int flags))    \
+    LG_CU(cuMemGetAllocationGranularity, (size_t * granularity, const CUmemAllocationProp *prop,   \
+                                          CUmemAllocationGranularity_flags option))                \
+    LG_CU(cuMemAddressReserve, (CUdeviceptr * address, size_t bytes, size_t alignment,             \
+                                CUdeviceptr fixed, unsigned long long flags))                      \
+    LG_CU(cuMemAddressFree, (CUdeviceptr address, size_t bytes))                                   \
+    LG_CU(cuMemCreate, (CUmemGenericAllocationHandle * handle, size_t bytes,                       \
+                        const CUmemAllocationProp *prop, unsigned long long flags))                \
+    LG_CU(cuMemRelease, (CUmemGenericAllocationHandle handle))                                     \
+    LG_CU(cuMemMap, (CUdeviceptr address, size_t bytes, size_t offset,                             \
+                     CUmemGenericAllocationHandle handle, unsigned long long flags))               \
+    LG_CU(cuMemUnmap, (CUdeviceptr address, size_t bytes))                                         \
+    LG_CU(cuMemSetAccess,                                                                          \
+          (CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access, size_t n))            \
     LG_CU(cuStreamCreate, (CUstream * stream, unsigned int flags))                                 \
     LG_CU(cuStreamDestroy, (CUstream stream))                                                      \
     LG_CU(cuStreamSynchronize, (CUstream stream))                                                  \

@@ -26,6 +26,7 @@ enum {
     LG_SIMDRV_MAX_SHARED = 48 * 1024,       // without asking
     LG_SIMDRV_MAX_SHARED_OPTIN = 64 * 1024, // with MAX_DYNAMIC_SHARED_SIZE_BYTES
     LG_SIMDRV_MAX_LOCAL = 512 * 1024,
+    LG_SIMDRV_GRANULARITY = 256,   // of mapped memory
     LG_SIMDRV_QUEUE_LENGTH = 1024, // a submission beyond it waits for the oldest work
 };
 #define LG_SIMDRV_TOTAL_MEMORY ((size_t)16 << 30)
@@ -40,6 +41,8 @@ typedef enum lg_simdrv_kind {
     LG_SIMDRV_EVENT,
     LG_SIMDRV_BUFFER, // cuMemAlloc
     LG_SIMDRV_HOST,   // cuMemHostAlloc
+    LG_SIMDRV_RANGE,  // cuMemAddressReserve
+    LG_SIMDRV_PIECE,  // cuMemCreate
 } lg_simdrv_kind;
 
 typedef struct lg_simdrv_object lg_simdrv_object;
@@ -67,9 +70,10 @@ struct lg_simdrv_object {
             int64_t time_ns;
         } event;
         struct {
-            uint64_t address;
+            uint64_t address; // LG_SIMDRV_PIECE: where it is mapped; 0: nowhere
             size_t bytes;
-            void *host; // LG_SIMDRV_HOST: the memory itself
+            void *host;    // LG_SIMDRV_HOST: the memory itself
+            bool released; // LG_SIMDRV_PIECE: its handle is given back
         } memory;
     };
 };

@@ -148,7 +148,8 @@ static const char *access_kind(const lg_sim_fault *fault, const lg_alloc *neares
     if (nearest && fault->distance == 0 && !nearest->live) {
         return write ? "write to freed memory" : "read of freed memory";
     }
-    if (write && fault->has_nearest && fault->distance == 0) {
+    bool closed = nearest && !nearest->read_only; // memory that nobody has opened
+    if (write && fault->has_nearest && fault->distance == 0 && !closed) {
         return "write to read-only memory";
     }
     return write ? "write out of bounds" : "read out of bounds";

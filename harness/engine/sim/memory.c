@@ -47,18 +47,23 @@ static uint64_t gap_of(uint64_t bytes) {
     return bytes < MIN_GAP ? MIN_GAP : bytes > MAX_GAP ? MAX_GAP : bytes;
 }
 
-// A record at a fresh address, with gaps that its own size and its neighbour's ask for.
-static lg_alloc *place(lg_sim *sim, size_t bytes) {
+// A fresh address, with gaps that its own size and its neighbour's ask for; 0 when there is none.
+static uint64_t find_place(const lg_sim *sim, uint64_t bytes) {
     uint64_t gap = gap_of(bytes);
     if (sim->n_allocs) {
         uint64_t before = gap_of(sim->allocs[sim->n_allocs - 1]->full_bytes);
         gap = before > gap ? before : gap;
     }
     if (bytes == 0 || bytes > LG_GLOBAL_END - LG_GLOBAL_BASE) {
-        return NULL;
+        return 0;
     }
     uint64_t base = (sim->next + gap + ADDRESS_ALIGN - 1) & ~(uint64_t)(ADDRESS_ALIGN - 1);
-    if (base > LG_GLOBAL_END || bytes > LG_GLOBAL_END - base) {
+    return base > LG_GLOBAL_END || bytes > LG_GLOBAL_END - base ? 0 : base;
+}
+
+// A record for that address; 0: NULL.
+static lg_alloc *place(lg_sim *sim, uint64_t base, size_t bytes) {
+    if (base == 0) {
         return NULL;
     }
     if (sim->n_allocs == sim->capacity) {
@@ -86,25 +91,27 @@ static uint64_t keep(lg_sim *sim, lg_alloc *alloc) {
     return alloc->base;
 }
 
-uint64_t lg_sim_alloc(lg_sim *sim, size_t bytes) {
-    lg_alloc *alloc = place(sim, bytes);
-    if (!alloc) {
-        return 0;
-    }
+// Gives the record memory of its own, or frees it.
+static bool own_memory(lg_alloc *alloc) {
     alloc->owned = true;
-    alloc->host = lg_buffer_alloc(bytes);
-    alloc->written = calloc((bytes + 7) / 8, 1);
+    alloc->host = lg_buffer_alloc(alloc->bytes);
+    alloc->written = calloc((alloc->bytes + 7) / 8, 1);
     if (!alloc->host || !alloc->written) {
         drop_memory(alloc);
         free(alloc);
-        return 0;
+        return false;
     }
-    memset(alloc->host, LG_MEMORY_POISON, bytes);
-    return keep(sim, alloc);
+    memset(alloc->host, LG_MEMORY_POISON, alloc->bytes);
+    return true;
+}
+
+uint64_t lg_sim_alloc(lg_sim *sim, size_t bytes) {
+    lg_alloc *alloc = place(sim, find_place(sim, bytes), bytes);
+    return alloc && own_memory(alloc) ? keep(sim, alloc) : 0;
 }
 
 uint64_t lg_sim_map(lg_sim *sim, void *host, size_t bytes) {
-    lg_alloc *alloc = host ? place(sim, bytes) : NULL;
+    lg_alloc *alloc = host ? place(sim, find_place(sim, bytes), bytes) : NULL;
     if (!alloc) {
         return 0;
     }
@@ -135,13 +142,58 @@ lg_alloc *lg_memory_find(const lg_sim *sim, uint64_t address) {
     return sim->allocs[i];
 }
 
+uint64_t lg_sim_reserve(lg_sim *sim, uint64_t bytes) {
+    uint64_t base = find_place(sim, bytes);
+    sim->next = base ? base + bytes : sim->next;
+    return base;
+}
+
+bool lg_sim_back(lg_sim *sim, uint64_t base, size_t bytes) {
+    uint64_t end = base + bytes;
+    ptrdiff_t before = find_before(sim, base);
+    size_t at = (size_t)(before + 1);
+    bool free_before =
+        before < 0 || sim->allocs[before]->base + sim->allocs[before]->full_bytes <= base;
+    if (base % ADDRESS_ALIGN || bytes == 0 || end < base || end > sim->next || !free_before ||
+        (at < sim->n_allocs && sim->allocs[at]->base < end)) {
+        return false;
+    }
+    lg_alloc *alloc = place(sim, base, bytes);
+    if (!alloc || !own_memory(alloc)) {
+        return false;
+    }
+    alloc->bytes = 0;
+    alloc->write_bytes = 0;
+    memmove(&sim->allocs[at + 1], &sim->allocs[at], (sim->n_allocs - at) * sizeof *sim->allocs);
+    sim->allocs[at] = alloc;
+    sim->n_allocs++;
+    sim->bytes_in_use += bytes;
+    return true;
+}
+
+// The live record that starts there, open or not.
+static lg_alloc *find_start(const lg_sim *sim, uint64_t base) {
+    ptrdiff_t i = find_before(sim, base);
+    return i >= 0 && sim->allocs[i]->base == base && sim->allocs[i]->live ? sim->allocs[i] : NULL;
+}
+
+bool lg_sim_open(lg_sim *sim, uint64_t base) {
+    lg_alloc *alloc = find_start(sim, base);
+    if (!alloc) {
+        return false;
+    }
+    alloc->bytes = alloc->full_bytes;
+    alloc->write_bytes = alloc->read_only ? 0 : alloc->full_bytes;
+    return true;
+}
+
 static lg_alloc *find_exact(const lg_sim *sim, uint64_t base) {
     lg_alloc *alloc = lg_memory_find(sim, base);
     return alloc && alloc->base == base ? alloc : NULL;
 }
 
 bool lg_sim_free(lg_sim *sim, uint64_t base) {
-    lg_alloc *alloc = find_exact(sim, base);
+    lg_alloc *alloc = find_start(sim, base);
     if (!alloc) {
         return false;
     }

@@ -103,6 +103,12 @@ void lg_sim_destroy(lg_sim *sim);
 uint64_t lg_sim_alloc(lg_sim *sim, size_t bytes); // 0 when it cannot
 // Maps caller-owned host memory (host-mapped allocations). The caller keeps it until unmapped.
 uint64_t lg_sim_map(lg_sim *sim, void *host, size_t bytes);
+// A range of addresses with nothing behind it, and memory behind a part of one: at most 256-byte
+// aligned, apart from every other, freed or not. It is out of bounds until lg_sim_open makes it
+// readable and writable; lg_sim_free takes it away. Addresses are never handed out again.
+uint64_t lg_sim_reserve(lg_sim *sim, uint64_t bytes); // 0 when it cannot
+bool lg_sim_back(lg_sim *sim, uint64_t base, size_t bytes);
+bool lg_sim_open(lg_sim *sim, uint64_t base);
 bool lg_sim_free(lg_sim *sim, uint64_t base); // alloc'd or mapped; false when base is not one
 bool lg_sim_set_read_only(lg_sim *sim, uint64_t base, bool read_only);
 // Host access to [address, address+bytes): false unless it lies inside one live allocation.

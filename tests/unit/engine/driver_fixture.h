@@ -155,7 +155,21 @@ typedef struct fixture {
     CUdeviceptr data;      // DATA_BYTES, zeroed
     unsigned char *host;   // mapped host memory, DATA_BYTES
     CUdeviceptr host_address;
+    CUdeviceptr range;       // RANGE_BYTES, the first PIECE_BYTES of it backed by memory
+    CUdeviceptr empty_range; // RANGE_BYTES, nothing behind it
+    CUmemGenericAllocationHandle piece, another; // PIECE_BYTES each; `another` is unmapped
 } fixture;
+
+enum { PIECE_BYTES = 256, RANGE_BYTES = 1024 };
+
+static const CUmemAllocationProp piece_kind = {
+    .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
+};
+static const CUmemAccessDesc piece_access = {
+    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
+    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+};
 
 static inline CUfunction find_entry(const fixture *with, const char *name) {
     CUfunction function = NULL;
@@ -190,6 +204,12 @@ static inline void set_up(fixture *with) {
     with->host = host;
     memset(host, 0, DATA_BYTES);
     CU_ASSERT_EQUAL_FATAL(driver->cuMemHostGetDevicePointer(&with->host_address, host, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(driver->cuMemAddressReserve(&with->range, RANGE_BYTES, 0, 0, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(driver->cuMemAddressReserve(&with->empty_range, RANGE_BYTES, 0, 0, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(driver->cuMemCreate(&with->piece, PIECE_BYTES, &piece_kind, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(driver->cuMemCreate(&with->another, PIECE_BYTES, &piece_kind, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(driver->cuMemMap(with->range, PIECE_BYTES, 0, with->piece, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(driver->cuMemSetAccess(with->range, PIECE_BYTES, &piece_access, 1), 0);
     CU_ASSERT_EQUAL_FATAL(driver->cuEventRecord(with->first, with->stream), 0);
     CU_ASSERT_EQUAL_FATAL(driver->cuEventRecord(with->second, with->stream), 0);
     CU_ASSERT_EQUAL_FATAL(driver->cuCtxSynchronize(), 0);

@@ -75,6 +75,18 @@ CALL(cuMemHostAlloc, void *memory; return d->cuMemHostAlloc(&memory, 64, 0);)
 CALL(cuMemFreeHost, return d->cuMemFreeHost(f->host);)
 CALL(cuMemHostGetDevicePointer, CUdeviceptr address;
      return d->cuMemHostGetDevicePointer(&address, f->host, 0);)
+CALL(cuMemGetAllocationGranularity, size_t bytes;
+     return d->cuMemGetAllocationGranularity(&bytes, &piece_kind,
+                                             CU_MEM_ALLOC_GRANULARITY_MINIMUM);)
+CALL(cuMemAddressReserve, CUdeviceptr address;
+     return d->cuMemAddressReserve(&address, RANGE_BYTES, 0, 0, 0);)
+CALL(cuMemAddressFree, return d->cuMemAddressFree(f->empty_range, RANGE_BYTES);)
+CALL(cuMemCreate, CUmemGenericAllocationHandle handle;
+     return d->cuMemCreate(&handle, PIECE_BYTES, &piece_kind, 0);)
+CALL(cuMemRelease, return d->cuMemRelease(f->another);)
+CALL(cuMemMap, return d->cuMemMap(f->empty_range, PIECE_BYTES, 0, f->another, 0);)
+CALL(cuMemUnmap, return d->cuMemUnmap(f->range, PIECE_BYTES);)
+CALL(cuMemSetAccess, return d->cuMemSetAccess(f->range, PIECE_BYTES, &piece_access, 1);)
 CALL(cuStreamCreate, CUstream stream; return d->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);)
 CALL(cuStreamDestroy, return d->cuStreamDestroy(f->stream);)
 CALL(cuStreamSynchronize, return d->cuStreamSynchronize(f->stream);)
@@ -127,6 +139,14 @@ static const call_row rows[] = {
     ROW(cuMemHostAlloc, NEEDS_CONTEXT, PASSES),
     ROW(cuMemFreeHost, NEEDS_CONTEXT, WAITS),
     ROW(cuMemHostGetDevicePointer, NEEDS_CONTEXT, PASSES),
+    ROW(cuMemGetAllocationGranularity, NEEDS_INIT, PASSES),
+    ROW(cuMemAddressReserve, NEEDS_CONTEXT, PASSES),
+    ROW(cuMemAddressFree, NEEDS_CONTEXT, PASSES),
+    ROW(cuMemCreate, NEEDS_CONTEXT, PASSES),
+    ROW(cuMemRelease, NEEDS_CONTEXT, PASSES),
+    ROW(cuMemMap, NEEDS_CONTEXT, PASSES),
+    ROW(cuMemUnmap, NEEDS_CONTEXT, WAITS),
+    ROW(cuMemSetAccess, NEEDS_CONTEXT, PASSES),
     ROW(cuStreamCreate, NEEDS_CONTEXT, PASSES),
     ROW(cuStreamDestroy, NEEDS_CONTEXT, PASSES),
     ROW(cuStreamSynchronize, NEEDS_CONTEXT, WAITS),
