@@ -54,6 +54,7 @@ typedef struct lg_memory_finding {
     const char *buffer;         // nearest buffer by its argument name ("input", "target"), or NULL
     const char *null_arguments; // of a null pointer access: the arguments that are null, or NULL
     int64_t distance;           // bytes past its end (> 0) or before its start (< 0); 0: inside
+    int64_t offset;             // bytes from its first element, either way
     const char *file;           // kernel source
     int line;
     int64_t block[3];
@@ -96,6 +97,9 @@ typedef struct lg_observation {
     // The launch of a batch before this one that had ended the context, or NULL. Then nothing of
     // this batch ran, and what the calls returned says nothing of it.
     const char *earlier_launch;
+    // Why nothing was launched: what the batch asks for is not the kernel's or the device's to
+    // give.
+    const char *not_run;
     int failed_launch_index; // 0-based among the case's launches; -1: none
     int n_launches;
     lg_launch *launches;     // n_launches of them

@@ -158,6 +158,10 @@ static void check_stride(const array_check *array) {
         lg_scenario_error(array->reader, key(array, "stride"),
                           "%s.stride has %lld numbers, but the array has %lld dimensions",
                           array->path, (long long)array->spec->stride.n, (long long)rank);
+    } else if (has(array, "stride") && rank >= 0) {
+        lg_scenario_check_reach(array->reader, array->path, array->spec, rank);
+    } else if (array->place == LG_PLACE_WEIGHT && knows(array, "stride")) {
+        lg_scenario_check_weight_reach(array->reader, array->path, array->spec);
     }
 }
 

@@ -55,6 +55,11 @@ void lg_scenario_complete(lg_scenario_reader *reader);
 // Contradictions between keys.
 void lg_scenario_check(lg_scenario_reader *reader);
 void lg_scenario_check_arrays(lg_scenario_reader *reader);
+// Strides of an array of known rank, and of one that kernels take no strides of.
+void lg_scenario_check_reach(lg_scenario_reader *reader, const char *path,
+                             const lg_array_spec *spec, int64_t rank);
+void lg_scenario_check_weight_reach(lg_scenario_reader *reader, const char *path,
+                                    const lg_array_spec *spec);
 void lg_scenario_check_faults(lg_scenario_reader *reader);
 void lg_scenario_check_relations(lg_scenario_reader *reader);
 void lg_scenario_check_expect(lg_scenario_reader *reader);

@@ -22,14 +22,19 @@ size_t lg_tensor_bytes(const lg_tensor *tensor) {
     return tensor->n_stored * lg_dtype_bytes(tensor->dtype);
 }
 
+const int64_t *lg_tensor_given_stride(const lg_tensor *tensor) {
+    return tensor->is_far ? tensor->far_stride : tensor->stride;
+}
+
 bool lg_tensor_is_contiguous(const lg_tensor *tensor) {
     int64_t expected = 1;
     bool in_order = true;
+    const int64_t *stride = lg_tensor_given_stride(tensor);
     for (int i = tensor->rank - 1; i >= 0; i--) {
         if (tensor->shape[i] == 0) {
             return true;
         }
-        in_order = in_order && (tensor->shape[i] == 1 || tensor->stride[i] == expected);
+        in_order = in_order && (tensor->shape[i] == 1 || stride[i] == expected);
         expected *= tensor->shape[i];
     }
     return in_order;
@@ -103,6 +108,34 @@ bool lg_tensor_init(lg_tensor *tensor, lg_dtype dtype, int rank, const int64_t *
         step *= shape[i] > 0 ? shape[i] : 1;
     }
     return lg_tensor_init_strided(tensor, dtype, rank, shape, stride);
+}
+
+bool lg_tensor_init_far(lg_tensor *tensor, lg_dtype dtype, int rank, const int64_t *shape,
+                        const int64_t *stride) {
+    int64_t packed[LG_MAX_RANK];
+    int64_t step = 1;
+    for (int i = rank <= LG_MAX_RANK ? rank - 1 : -1; i >= 0; i--) {
+        packed[i] = stride[i] == 0 ? 0 : step;
+        if (stride[i] != 0 && shape[i] > 0 && __builtin_mul_overflow(step, shape[i], &step)) {
+            return false;
+        }
+    }
+    if (!lg_tensor_init_strided(tensor, dtype, rank, shape, packed)) {
+        return false;
+    }
+    tensor->is_far = true;
+    memcpy(tensor->far_stride, stride, (size_t)rank * sizeof *stride);
+    return true;
+}
+
+bool lg_tensor_init_like(lg_tensor *tensor, lg_dtype dtype, const int64_t *shape,
+                         const lg_tensor *like) {
+    bool ok = like->is_far ? lg_tensor_init_far(tensor, dtype, like->rank, shape, like->far_stride)
+                           : lg_tensor_init_strided(tensor, dtype, like->rank, shape, like->stride);
+    if (ok && tensor->n_stored) {
+        memset(tensor->data, 0, lg_tensor_bytes(tensor));
+    }
+    return ok;
 }
 
 bool lg_tensor_copy(lg_tensor *out, const lg_tensor *in) {

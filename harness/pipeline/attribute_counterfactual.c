@@ -135,6 +135,10 @@ static bool negate_upstream_reduction(lg_batch *batch) {
 }
 
 static const reading readings[] = {
+    {LG_CAUSE_INDEX_OVERFLOW, "the offsets of the input are cut to 32 bits",
+     lg_read_input_in_32_bits},
+    {LG_CAUSE_INDEX_OVERFLOW, "the offsets of the target are cut to 32 bits",
+     lg_read_target_in_32_bits},
     {LG_CAUSE_STRIDES_IGNORED, "the input is read as if it were packed", pack_input},
     {LG_CAUSE_STRIDES_IGNORED, "the rows of the input are taken to be packed", pack_input_rows},
     {LG_CAUSE_STRIDES_IGNORED, "the classes of the input are taken to be packed",

@@ -24,7 +24,7 @@ bool lg_is_strided(const lg_batch *batch) {
 }
 
 bool lg_overflows_narrow_offsets(const lg_batch *batch) {
-    return lg_tensor_numel(&batch->input) > INT16_MAX;
+    return lg_tensor_numel(&batch->input) > INT16_MAX || lg_reaches_beyond_32_bits(batch);
 }
 
 bool lg_row_is_live(const lg_suspicion *s, int64_t row) {
@@ -66,6 +66,10 @@ static int guess_memory(const lg_suspicion *s, lg_guess *out) {
         out[n++] = (lg_guess){LG_CAUSE_OPTION_INTERPLAY, 1, why};
         return n;
     }
+    n = lg_guess_cut_offset(s, out);
+    if (n > 0) {
+        return n;
+    }
     const char *how = misaligned ? "is read at an odd address" : "is left behind";
     if (lg_is_strided(s->batch)) {
         out[n++] = (lg_guess){LG_CAUSE_STRIDES_IGNORED, 0.5,
@@ -79,8 +83,10 @@ static int guess_memory(const lg_suspicion *s, lg_guess *out) {
     bool far = lg_overflows_narrow_offsets(s->batch);
     if (!misaligned && (far || n > 0)) {
         const char *why = lg_arena_printf(
-            s->arena, "%s is left behind although every label is valid: offsets up to %" PRId64,
-            buffer, lg_tensor_numel(&s->batch->input));
+            s->arena, "%s is left behind although every label is valid: offsets %s%" PRId64, buffer,
+            lg_reaches_beyond_32_bits(s->batch) ? "beyond " : "up to ",
+            lg_reaches_beyond_32_bits(s->batch) ? INT64_C(1) << 31
+                                                : lg_tensor_numel(&s->batch->input));
         out[n++] = (lg_guess){LG_CAUSE_INDEX_OVERFLOW, far ? 0.6 : 0.002, why};
     }
     return n;

@@ -41,6 +41,15 @@ bool lg_is_strided(const lg_batch *batch);
 // Offsets into the input do not fit 16 bits with a sign, the narrowest anybody uses.
 bool lg_overflows_narrow_offsets(const lg_batch *batch);
 
+// attribute_offsets.c: a view of the batch has offsets beyond 32 bits. Guesses of what a bad access
+// to it was, by its address; 0: nothing fits. The batch as a kernel reads it that cuts offsets to
+// 32 bits and stays among the elements: false where none does (see reading in
+// attribute_counterfactual.c).
+bool lg_reaches_beyond_32_bits(const lg_batch *batch);
+int lg_guess_cut_offset(const lg_suspicion *s, lg_guess *out);
+bool lg_read_input_in_32_bits(lg_batch *batch);
+bool lg_read_target_in_32_bits(lg_batch *batch);
+
 // attribute_alarm.c: whether anything was signalled; on a valid batch, which of its values the
 // guard refuses: at most LG_MAX_GUESSES, 0 when no value that stands where a signal came from is
 // special.

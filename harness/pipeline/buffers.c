@@ -2,6 +2,7 @@
 #include "pipeline/buffers.h"
 
 #include "pipeline/buffers_contents.h"
+#include "pipeline/buffers_far.h"
 #include "support/alloc.h"
 
 #include <stdlib.h>
@@ -186,6 +187,10 @@ static bool make_one(lg_buffers *buffers, const lg_kernel *kernel, const lg_batc
         return make_ring(buffers, buffer, calls);
     }
     lg_buffer_describe(kernel, batch, arg, buffer);
+    const lg_tensor *far = lg_buffer_far_view(batch, arg);
+    if (far) {
+        return buffer->n == 0 || lg_far_make(buffers->driver, far, buffer, buffers->arena, calls);
+    }
     if (!allocate(buffers, buffer, calls)) {
         return false;
     }
@@ -197,8 +202,17 @@ static bool make_one(lg_buffers *buffers, const lg_kernel *kernel, const lg_batc
                                       zeroed ? 0 : lg_poison_word(buffer->dtype), buffer->bytes);
 }
 
-static bool report_failure(const lg_kernel *kernel, const lg_device_buffer *buffer,
-                           const lg_calls *calls, lg_diags *diags) {
+// A device need not have memory for addresses that lie far apart.
+static bool report_failure(lg_buffers *buffers, const lg_kernel *kernel,
+                           const lg_device_buffer *buffer, const lg_calls *calls, lg_diags *diags) {
+    if (buffer->far &&
+        (calls->error == CUDA_ERROR_OUT_OF_MEMORY || calls->error == CUDA_ERROR_NOT_SUPPORTED)) {
+        buffers->not_made = lg_arena_printf(
+            buffers->arena, "the device has no room for `%s`, which spans %.3g GiB: %s (%d)",
+            buffer->name, (double)buffer->far->range_bytes / 0x1p30, calls->surfaced_at,
+            (int)calls->error);
+        return false;
+    }
     return lg_error(diags, kernel->loc, "%s: no room for '%s', %zu bytes (error %d of %s)",
                     kernel->name, buffer->name, buffer->bytes, (int)calls->error,
                     calls->surfaced_at ? calls->surfaced_at : "the host");
@@ -209,7 +223,7 @@ bool lg_buffers_make(lg_buffers *buffers, const lg_kernel *kernel, const lg_batc
     for (int i = 0; i < LG_N_ARGS; i++) {
         lg_device_buffer *buffer = &buffers->args[i];
         if (buffer->used && !make_one(buffers, kernel, batch, (lg_arg_id)i, calls)) {
-            return report_failure(kernel, buffer, calls, diags);
+            return report_failure(buffers, kernel, buffer, calls, diags);
         }
     }
     for (int i = 0; i < buffers->n_scratch; i++) {
@@ -220,7 +234,7 @@ bool lg_buffers_make(lg_buffers *buffers, const lg_kernel *kernel, const lg_batc
         if (buffer->used && (!allocate(buffers, buffer, calls) ||
                              (buffer->bytes && !fill(buffers->driver, calls, buffer->address,
                                                      lg_poison_word(LG_FLOAT32), buffer->bytes)))) {
-            return report_failure(kernel, buffer, calls, diags);
+            return report_failure(buffers, kernel, buffer, calls, diags);
         }
     }
     return true;
@@ -240,6 +254,8 @@ static void release(lg_buffers *buffers, lg_device_buffer *buffer) {
     if (buffer->host_mapped && buffers->ring) {
         buffers->driver->cuMemFreeHost(buffers->ring);
         buffers->ring = NULL;
+    } else if (buffer->far) {
+        lg_far_free(buffers->driver, buffer);
     } else if (buffer->allocation) {
         buffers->driver->cuMemFree(buffer->allocation);
     }
@@ -253,5 +269,17 @@ void lg_buffers_free(lg_buffers *buffers) {
     }
     for (int i = 0; i < buffers->n_scratch; i++) {
         release(buffers, &buffers->scratch[i]);
+    }
+}
+
+bool lg_buffers_are_far(const lg_buffers *buffers) {
+    return buffers->args[LG_ARG_INPUT].reach || buffers->args[LG_ARG_TARGET].reach;
+}
+
+void lg_buffers_free_far(lg_buffers *buffers) {
+    for (int i = 0; i < LG_N_ARGS; i++) {
+        if (buffers->args[i].far) {
+            lg_far_free(buffers->driver, &buffers->args[i]);
+        }
     }
 }

@@ -44,6 +44,8 @@ typedef struct lg_device_buffer {
     CUdeviceptr allocation; // 0: none
     CUdeviceptr address;    // of the first element; 0 for a null pointer
     bool host_mapped;
+    struct lg_far_memory *far; // of a view whose elements lie gigabytes apart; NULL: `allocation`
+    uint64_t reach;            // bytes of address space of such a view
 } lg_device_buffer;
 
 typedef struct lg_buffers {
@@ -52,6 +54,8 @@ typedef struct lg_buffers {
     int n_scratch;
     lg_device_buffer *scratch; // as the kernel's, in the run's arena
     void *ring;                // host memory of the fault records, or NULL
+    lg_arena *arena;           // the run's
+    const char *not_made;      // why the device has no room for a far view, in the arena; or NULL
     bool has_total_weight;     // what the backward stages were given is kept
     unsigned char total_weight[8];
 } lg_buffers;
@@ -65,7 +69,8 @@ lg_arg_kind lg_arg_kind_of(lg_arg_id arg);
 // Says what is used: a name of the vocabulary, or `scratch_<name>` of the kernel. False: neither.
 bool lg_buffers_use(lg_buffers *buffers, const lg_kernel *kernel, const char *arg);
 // Allocates and fills all that is used. `scratch_bytes`: size of each scratch buffer. False with an
-// error when memory is out or a call fails.
+// error when memory is out or a call fails; without one when `not_made` says why this device cannot
+// be given the batch.
 bool lg_buffers_make(lg_buffers *buffers, const lg_kernel *kernel, const lg_batch *batch,
                      const int64_t *scratch_bytes, lg_calls *calls, lg_diags *diags);
 CUdeviceptr lg_buffers_address(const lg_buffers *buffers, const lg_kernel *kernel, const char *arg);
@@ -92,6 +97,10 @@ void lg_buffers_check_ring(const lg_buffers *buffers, lg_observation *out);
 void lg_buffers_read_ring(const lg_buffers *buffers, lg_observation *out);
 // Frees what is left. Not for a dead context: destroying that frees its memory.
 void lg_buffers_free(lg_buffers *buffers);
+// Whether the batch was given in a range of addresses that the context will not hand out again.
+bool lg_buffers_are_far(const lg_buffers *buffers);
+// Address ranges belong to the process and outlive a context.
+void lg_buffers_free_far(lg_buffers *buffers);
 
 // The buffer that lies nearest to an address and how far it is: 0 inside, bytes past the end or
 // before the start. NULL when there is none.

@@ -53,6 +53,11 @@ __attribute__((nonnull)) static const lg_tensor *source_of(const lg_batch *batch
                                       : NULL;
 }
 
+const lg_tensor *lg_buffer_far_view(const lg_batch *batch, lg_arg_id arg) {
+    const lg_tensor *source = source_of(batch, arg);
+    return source && lg_tensor_exists(source) && source->is_far ? source : NULL;
+}
+
 void lg_buffer_describe(const lg_kernel *kernel, const lg_batch *batch, lg_arg_id arg,
                         lg_device_buffer *buffer) {
     const lg_tensor *source = source_of(batch, arg);

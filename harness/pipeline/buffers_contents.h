@@ -9,6 +9,8 @@
 // Type and number of elements of a buffer of the vocabulary.
 void lg_buffer_describe(const lg_kernel *kernel, const lg_batch *batch, lg_arg_id arg,
                         lg_device_buffer *buffer);
+// The far view that the argument is given as, or NULL.
+const lg_tensor *lg_buffer_far_view(const lg_batch *batch, lg_arg_id arg);
 // Bytes to copy into an input buffer: borrowed from the batch, or made into *owned (free()). NULL
 // and *owned NULL: the argument is absent, a null pointer, or memory is out (*failed).
 const void *lg_buffer_contents(const lg_batch *batch, lg_arg_id arg, const lg_device_buffer *buffer,

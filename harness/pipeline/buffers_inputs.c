@@ -2,7 +2,9 @@
 // After the run: whether the kernel left alone what it was only given to read.
 #include "pipeline/buffers.h"
 
+#include "pipeline/buffers_change.h"
 #include "pipeline/buffers_contents.h"
+#include "pipeline/buffers_far.h"
 #include "support/alloc.h"
 #include "support/plain.h"
 
@@ -12,18 +14,14 @@
 
 enum { CHUNK_BYTES = 1 << 20 }; // an input is compared in pieces: it is not held a third time
 
-typedef struct change {
-    int64_t n, first; // elements that differ, and the first of them
-    unsigned char was[8], is[8];
-} change;
-
-static void compare(const unsigned char *was, const unsigned char *is, size_t size, int64_t n,
-                    int64_t first, change *found) {
+void lg_change_find(const void *was, const void *is, size_t size, int64_t n, int64_t first,
+                    lg_change *found) {
     if (memcmp(was, is, (size_t)n * size) == 0) {
         return;
     }
     for (int64_t i = 0; i < n; i++) {
-        const unsigned char *a = was + (size_t)i * size, *b = is + (size_t)i * size;
+        const unsigned char *a = (const unsigned char *)was + (size_t)i * size;
+        const unsigned char *b = (const unsigned char *)is + (size_t)i * size;
         if (memcmp(a, b, size) != 0 && found->n++ == 0) {
             found->first = first + i;
             memcpy(found->was, a, size);
@@ -40,8 +38,8 @@ static const char *value_text(lg_dtype dtype, const unsigned char *data, lg_aren
                            lg_plain(lg_dtype_get_f64(dtype, data, 0)));
 }
 
-static void report(const lg_device_buffer *buffer, const char *where, const change *found,
-                   lg_observation *out) {
+void lg_change_report(const lg_device_buffer *buffer, const char *where, const lg_change *found,
+                      lg_observation *out) {
     lg_arena *arena = &out->arena;
     const char *was = value_text(buffer->dtype, found->was, arena);
     const char *is = value_text(buffer->dtype, found->is, arena);
@@ -57,6 +55,10 @@ static void report(const lg_device_buffer *buffer, const char *where, const chan
 void lg_buffers_check_input(const lg_buffers *buffers, const lg_batch *batch, lg_arg_id arg,
                             lg_observation *out, lg_calls *calls) {
     const lg_device_buffer *buffer = &buffers->args[arg];
+    if (buffer->far) {
+        lg_far_check(buffers, batch, arg, out, calls);
+        return;
+    }
     if (out->input_written || buffer->host_mapped || !buffer->address || buffer->n == 0) {
         return;
     }
@@ -64,7 +66,7 @@ void lg_buffers_check_input(const lg_buffers *buffers, const lg_batch *batch, lg
     int64_t per_chunk = (int64_t)(CHUNK_BYTES / size);
     per_chunk = per_chunk < buffer->n ? per_chunk : buffer->n;
     unsigned char *is = lg_xmalloc((size_t)per_chunk * size * 2);
-    change found = {0};
+    lg_change found = {0};
     bool ok = true;
     for (int64_t done = 0; ok && done < buffer->n; done += per_chunk) {
         int64_t n = buffer->n - done < per_chunk ? buffer->n - done : per_chunk;
@@ -73,12 +75,13 @@ void lg_buffers_check_input(const lg_buffers *buffers, const lg_batch *batch, lg
         ok = was && LG_CALL(calls, buffers->driver, cuMemcpyDtoH, is,
                             buffer->address + (size_t)done * size, (size_t)n * size);
         if (ok) {
-            compare(was, is, size, n, done, &found);
+            lg_change_find(was, is, size, n, done, &found);
         }
     }
     free(is);
     if (found.n > 0) {
-        report(buffer, lg_buffer_index_text(batch, arg, found.first, &out->arena), &found, out);
+        lg_change_report(buffer, lg_buffer_index_text(batch, arg, found.first, &out->arena), &found,
+                         out);
     }
 }
 
@@ -101,10 +104,10 @@ void lg_buffers_check_total_weight(const lg_buffers *buffers, lg_observation *ou
         !LG_CALL(calls, buffers->driver, cuMemcpyDtoH, is, buffer->address, buffer->bytes)) {
         return;
     }
-    change found = {0};
-    compare(buffers->total_weight, is, buffer->bytes, 1, 0, &found);
+    lg_change found = {0};
+    lg_change_find(buffers->total_weight, is, buffer->bytes, 1, 0, &found);
     if (found.n > 0) {
-        report(buffer, "[0], an input of the backward pass,", &found, out);
+        lg_change_report(buffer, "[0], an input of the backward pass,", &found, out);
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // After the run: fences, outputs, fault records, and whose memory an address is.
-#include "pipeline/buffers.h"
+#include "pipeline/buffers_far.h"
 
 #include "support/alloc.h"
 
@@ -90,7 +90,10 @@ void lg_buffers_read(lg_buffers *buffers, const lg_kernel *kernel, const lg_batc
     for (int i = 0; !context_dead && i < LG_N_ARGS; i++) {
         lg_device_buffer *buffer = &buffers->args[i];
         bool is_output = i == LG_ARG_OUTPUT || i == LG_ARG_TOTAL_WEIGHT || i == LG_ARG_GRAD_INPUT;
-        if (!is_output && buffer->allocation) {
+        if (!is_output && buffer->far) {
+            lg_buffers_check_input(buffers, batch, (lg_arg_id)i, out, calls);
+            lg_far_free(buffers->driver, buffer);
+        } else if (!is_output && buffer->allocation) {
             check_fences(buffers, buffer, out, calls);
             lg_buffers_check_input(buffers, batch, (lg_arg_id)i, out, calls);
             LG_CALL(calls, buffers->driver, cuMemFree, buffer->allocation);
@@ -141,7 +144,7 @@ void lg_buffers_read_ring(const lg_buffers *buffers, lg_observation *out) {
 }
 
 static int64_t distance_to(const lg_device_buffer *buffer, uint64_t address, int64_t bytes) {
-    uint64_t end = buffer->address + buffer->bytes;
+    uint64_t end = buffer->address + (buffer->far ? buffer->reach : buffer->bytes);
     if (address < buffer->address) {
         return -(int64_t)(buffer->address - address);
     }
@@ -162,6 +165,10 @@ const lg_device_buffer *lg_buffers_nearest(const lg_buffers *buffers, uint64_t a
             continue;
         }
         int64_t each = distance_to(buffer, address, bytes);
+        if (lg_far_owns(buffer, address)) {
+            *distance = each;
+            return buffer;
+        }
         if (!nearest || llabs(each) < llabs(*distance)) {
             nearest = buffer;
             *distance = each;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/assert_log.h"
+#include "pipeline/buffers_far.h"
 #include "pipeline/devrun_parts.h"
 
 #include <stdlib.h>
@@ -66,8 +67,8 @@ static void observe_memory(const lg_buffers *buffers, const lg_device_fault *fau
     const lg_device_buffer *buffer =
         lg_buffers_nearest(buffers, fault->address, fault->bytes, &distance);
     // The engine may know a nearer neighbour that is no argument, a variable of the module.
-    if (buffer && fault->nearest_base && fault->nearest_base != buffer->address &&
-        llabs(fault->distance) < llabs(distance)) {
+    if (buffer && !lg_far_owns(buffer, fault->address) && fault->nearest_base &&
+        fault->nearest_base != buffer->address && llabs(fault->distance) < llabs(distance)) {
         buffer = NULL;
     }
     lg_arena *arena = &out->arena;
@@ -81,6 +82,7 @@ static void observe_memory(const lg_buffers *buffers, const lg_device_fault *fau
         .buffer = buffer ? lg_arena_strdup(arena, buffer->name) : NULL,
         .null_arguments = null ? lg_buffers_null(buffers, arena) : NULL,
         .distance = buffer ? distance : fault->distance,
+        .offset = buffer ? (int64_t)(fault->address - buffer->address) : 0,
         .file = fault->file ? lg_arena_strdup(arena, fault->file) : NULL,
         .line = fault->line,
         .block = {fault->block[0], fault->block[1], fault->block[2]},

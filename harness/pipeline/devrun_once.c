@@ -25,6 +25,7 @@ typedef struct run {
     int n_stages;
     uint64_t budget;            // of a launch; 0: lg_device_budget
     const char *earlier_launch; // of a batch before, which ended the context; NULL: it lives
+    const char *not_run;        // lg_observation.not_run
 } run;
 
 int lg_stages_of(const lg_kernel *kernel, lg_direction direction, const lg_stage **out) {
@@ -52,6 +53,7 @@ int lg_stages_of(const lg_kernel *kernel, lg_direction direction, const lg_stage
 static bool plan_buffers(run *r, int64_t *scratch_bytes) {
     lg_buffers *buffers = &r->buffers;
     buffers->driver = r->driver;
+    buffers->arena = r->arena;
     buffers->n_scratch = r->kernel->n_scratch;
     buffers->scratch =
         lg_arena_array(r->arena, (size_t)r->kernel->n_scratch + 1, sizeof *buffers->scratch);
@@ -118,6 +120,10 @@ static bool measure(run *r, const lg_stage *stage, geometry *g) {
     return ok;
 }
 
+static bool is_stride(lg_arg_id id) {
+    return id >= LG_ARG_INPUT_STRIDE_N && id <= LG_ARG_TARGET_STRIDE_S;
+}
+
 // The values behind the parameters; each has 8 bytes of its own.
 static bool fill_param(run *r, const lg_stage *stage, int i, size_t bytes, uint64_t *to) {
     const char *arg = stage->args[i];
@@ -135,6 +141,11 @@ static bool fill_param(run *r, const lg_stage *stage, int i, size_t bytes, uint6
     }
     int64_t value = id == LG_ARG_LAUNCH_INDEX ? r->calls.n_launches : r->sizes.value[id];
     if (bytes == 4 && (value < INT32_MIN || value > INT32_MAX)) {
+        if (is_stride(id)) { // a caller that looks does not call such a kernel
+            r->not_run = lg_arena_printf(
+                r->arena, "it takes '%s' in 32 bits, and %lld does not fit", arg, (long long)value);
+            return false;
+        }
         return lg_error(r->diags, stage->loc, "%s: %s takes '%s' in 32 bits, and %lld does not fit",
                         r->kernel->name, stage->entry, arg, (long long)value);
     }
@@ -292,9 +303,13 @@ static bool set_up(run *r, const lg_run_request *request) {
     }
     int64_t *scratch_bytes =
         lg_arena_array(r->arena, (size_t)r->kernel->n_scratch + 1, sizeof *scratch_bytes);
-    if (!plan_buffers(r, scratch_bytes) ||
-        !lg_buffers_make(&r->buffers, r->kernel, r->batch, scratch_bytes, &r->calls, r->diags) ||
-        (request->total_weight && !give_total_weight(r, *request->total_weight))) {
+    if (!plan_buffers(r, scratch_bytes)) {
+        return false;
+    }
+    bool made =
+        lg_buffers_make(&r->buffers, r->kernel, r->batch, scratch_bytes, &r->calls, r->diags);
+    r->not_run = r->buffers.not_made;
+    if (!made || (request->total_weight && !give_total_weight(r, *request->total_weight))) {
         return false;
     }
     return LG_CALL(&r->calls, r->driver, cuStreamCreate, &r->stream, CU_STREAM_DEFAULT) ||
@@ -323,8 +338,12 @@ static bool execute(run *r, lg_bystander *by, lg_observation *out) {
         out->mode_failure = lg_bystander_check(r->session, by, &r->calls);
     }
     r->session->base_launches += (uint64_t)r->calls.n_launches;
-    if (dead || found) { // a finding stays with its context, and must not be the next case's
+    // A finding stays with its context, and must not be the next case's. The embedded device hands
+    // out an address once, and far views take many.
+    bool spent = r->driver->checks_accesses && lg_buffers_are_far(&r->buffers);
+    if (dead || found || spent) {
         lg_bystander_free(r->session, by, true);
+        lg_buffers_free_far(&r->buffers);
         lg_device_drop_context(r->session);
     } else {
         lg_bystander_free(r->session, by, false);
@@ -354,7 +373,10 @@ bool lg_run_once(lg_device_session *session, const lg_run_request *request,
          execute(&r, &by, out);
     if (!ok) {
         free(by.copied);
+        lg_buffers_free_far(&r.buffers);
+        lg_buffers_free_far(&before.buffers);
         lg_device_drop_context(session);
     }
-    return ok;
+    out->not_run = r.not_run ? r.not_run : before.not_run;
+    return ok || out->not_run;
 }

@@ -13,24 +13,25 @@ static bool is_binary(const lg_batch *batch) {
 bool lg_collapse(const lg_tensor *tensor, int first, int64_t *stride) {
     bool found = false;
     int64_t expected = 0;
+    const int64_t *given = lg_tensor_given_stride(tensor);
     *stride = 1;
     for (int i = tensor->rank - 1; i >= first; i--) {
         if (tensor->shape[i] == 1) {
             continue; // its stride is never walked
         }
         if (!found) {
-            *stride = tensor->stride[i];
+            *stride = given[i];
             found = true;
-        } else if (tensor->stride[i] != expected) {
+        } else if (given[i] != expected) {
             return false;
         }
-        expected = tensor->stride[i] * tensor->shape[i];
+        expected = given[i] * tensor->shape[i];
     }
     return true;
 }
 
 static int64_t stride_of(const lg_tensor *tensor, int dimension) {
-    return dimension < tensor->rank ? tensor->stride[dimension] : 0;
+    return dimension < tensor->rank ? lg_tensor_given_stride(tensor)[dimension] : 0;
 }
 
 static void measure_strides(const lg_batch *batch, int64_t *value) {
@@ -44,7 +45,7 @@ static void measure_strides(const lg_batch *batch, int64_t *value) {
         return;
     }
     bool batched = input->rank > 1;
-    value[LG_ARG_INPUT_STRIDE_N] = batched ? input->stride[0] : 0;
+    value[LG_ARG_INPUT_STRIDE_N] = batched ? stride_of(input, 0) : 0;
     value[LG_ARG_INPUT_STRIDE_C] = stride_of(input, batched ? 1 : 0);
     lg_collapse(input, 2, &value[LG_ARG_INPUT_STRIDE_S]);
     if (batch->target_is_probability) {

@@ -71,7 +71,7 @@ static void print_tensor(const char *name, const lg_tensor *tensor, lg_str *out)
     if (!lg_tensor_is_contiguous(tensor)) {
         lg_str_add(out, " strides [");
         for (int i = 0; i < tensor->rank; i++) {
-            lg_str_printf(out, "%s%" PRId64, i ? ", " : "", tensor->stride[i]);
+            lg_str_printf(out, "%s%" PRId64, i ? ", " : "", lg_tensor_given_stride(tensor)[i]);
         }
         lg_str_add(out, "]");
     }

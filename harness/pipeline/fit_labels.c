@@ -17,7 +17,7 @@ static lg_dtype own_type(const lg_kernel *kernel) {
 }
 
 static bool copy_labels(const lg_tensor *from, lg_dtype dtype, lg_tensor *to) {
-    if (!lg_tensor_init_strided(to, dtype, from->rank, from->shape, from->stride)) {
+    if (!lg_tensor_init_like(to, dtype, from->shape, from)) {
         return false;
     }
     int64_t n = lg_tensor_numel(from);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/generate_array.h"
 
+#include "model/far_view.h"
 #include "model/tensor_file.h"
 #include "support/alloc.h"
 
@@ -18,9 +19,19 @@ bool lg_array_allocate(const lg_array_spec *spec, lg_loc loc, const char *place,
         return lg_error(diags, loc, "%s has %d dimensions and %lld strides", place, shape->rank,
                         (long long)spec->stride.n);
     }
-    bool done = spec->stride.n ? lg_tensor_init_strided(out, dtype, shape->rank, shape->size,
-                                                        spec->stride.items)
-                               : lg_tensor_init(out, dtype, shape->rank, shape->size);
+    int64_t bytes, n;
+    lg_view_reach reach = spec->stride.n
+                              ? lg_view_reach_of(lg_dtype_bytes(dtype), shape->rank, shape->size,
+                                                 spec->stride.items, &bytes, &n)
+                              : LG_VIEW_NEAR;
+    if (reach > LG_VIEW_FAR) {
+        return lg_error(diags, loc, "%s.stride: no such view can be laid out", place);
+    }
+    bool done =
+        spec->stride.n == 0 ? lg_tensor_init(out, dtype, shape->rank, shape->size)
+        : reach == LG_VIEW_FAR
+            ? lg_tensor_init_far(out, dtype, shape->rank, shape->size, spec->stride.items)
+            : lg_tensor_init_strided(out, dtype, shape->rank, shape->size, spec->stride.items);
     if (!done) {
         return lg_error(diags, loc, "%s does not fit in memory", place);
     }

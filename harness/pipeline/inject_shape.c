@@ -42,12 +42,15 @@ static bool move_class_last(const lg_fault_spec *fault, lg_batch *batch, lg_inje
     }
     int64_t width = input->shape[1];
     int64_t step = input->stride[1];
+    int64_t far_step = input->far_stride[1];
     for (int i = 1; i + 1 < input->rank; i++) {
         input->shape[i] = input->shape[i + 1];
         input->stride[i] = input->stride[i + 1];
+        input->far_stride[i] = input->far_stride[i + 1];
     }
     input->shape[input->rank - 1] = width;
     input->stride[input->rank - 1] = step;
+    input->far_stride[input->rank - 1] = far_step;
     injection->fired = true;
     return true;
 }

@@ -18,11 +18,8 @@ static bool no_memory(const lg_fault_spec *fault, lg_diags *diags) {
 static bool retype_target(lg_batch *batch, lg_dtype dtype) {
     lg_tensor fresh = {0};
     const lg_tensor *old = &batch->target;
-    if (!lg_tensor_init_strided(&fresh, dtype, old->rank, old->shape, old->stride)) {
+    if (!lg_tensor_init_like(&fresh, dtype, old->shape, old)) {
         return false;
-    }
-    if (fresh.n_stored) {
-        memset(fresh.data, 0, lg_tensor_bytes(&fresh));
     }
     lg_tensor_free(&batch->target);
     batch->target = fresh;

@@ -78,6 +78,9 @@ static const char *memory_text(const judging *j) {
                                       : ", %" PRId64 " bytes before `%s`",
                       (int64_t)llabs(m->distance), m->buffer);
     }
+    if (m->buffer && m->distance == 0 && strstr(text.text, "out of bounds")) {
+        lg_str_printf(&text, ", between the elements of `%s`", m->buffer);
+    }
     if (m->null_arguments) {
         lg_str_printf(&text, ", byte %" PRIu64 " of %s, which the call leaves out", m->address,
                       m->null_arguments);

@@ -207,7 +207,8 @@ bool lg_run_block_sizes(lg_device_session *session, const lg_run_request *reques
     double worst = 0;
     bool ok = true;
     const char *failure = NULL;
-    for (int i = 1; ok && i < n && !failure && !base.input_written; i++) {
+    bool alike = base.input_written || base.not_run; // whatever the size
+    for (int i = 1; ok && i < n && !failure && !alike; i++) {
         options.block_size = i;
         lg_observation other;
         ok = lg_run_once(session, request, &options, &other, diags);

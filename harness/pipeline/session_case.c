@@ -112,6 +112,9 @@ static void run_on_device(lg_device_session *device, const lg_batch *handed,
             lg_last_error(&run->arena, diags, first, "the device could not run the case");
         return;
     }
+    if (result->observation.not_run) {
+        return;
+    }
     if (result->observation.earlier_launch) {
         leave_to_earlier(run);
         return;
@@ -147,6 +150,16 @@ static bool expects_broken(const lg_scenario *scenario) {
     return false;
 }
 
+// Nothing of the case can run, for a reason that lives as long as it.
+static void leave_out(const char *reason, bool named, lg_case_run *run) {
+    run->result.reason = reason;
+    run->tried = (lg_tried){0};
+    run->absent = true;
+    if (named) {
+        lg_case_run_skip(run);
+    }
+}
+
 static void run_handed(lg_device_session *device, const lg_batch *handed, bool named,
                        const lg_point_data *data, const char *column_failure, lg_case_run *out,
                        lg_diags *diags) {
@@ -162,11 +175,7 @@ static void run_handed(lg_device_session *device, const lg_batch *handed, bool n
         return;
     }
     if (unsuited) {
-        result->reason = unsuited;
-        out->absent = true;
-        if (named) {
-            lg_case_run_skip(out);
-        }
+        leave_out(unsuited, named, out);
         return;
     }
     const char *idle = unfired(&data->batch);
@@ -185,6 +194,10 @@ static void run_handed(lg_device_session *device, const lg_batch *handed, bool n
         out->tried =
             lg_tried_by(what->kernel, handed, data->has_reference ? &data->reference : NULL);
         run_on_device(device, handed, data, out, diags);
+    }
+    if (result->observation.not_run) {
+        leave_out(result->observation.not_run, named, out);
+        return;
     }
     lg_expect_check(result, &out->arena);
 }

@@ -51,7 +51,7 @@ static lg_array_spec spec_of(const lg_tensor *tensor, bool probabilities, lg_are
     spec.shape = list_of(arena, tensor->shape, tensor->rank);
     spec.scalar = tensor->rank == 0;
     if (!lg_tensor_is_contiguous(tensor)) {
-        spec.stride = list_of(arena, tensor->stride, tensor->rank);
+        spec.stride = list_of(arena, lg_tensor_given_stride(tensor), tensor->rank);
     }
     return spec;
 }
@@ -177,10 +177,7 @@ static bool take_from(const lg_tensor *in, int axis, const int64_t *keep, int64_
     shape[axis] = n;
     bool ok = lg_tensor_is_contiguous(in)
                   ? lg_tensor_init(out, in->dtype, in->rank, shape)
-                  : lg_tensor_init_strided(out, in->dtype, in->rank, shape, in->stride);
-    if (ok && out->n_stored) {
-        memset(out->data, 0, lg_tensor_bytes(out));
-    }
+                  : lg_tensor_init_like(out, in->dtype, shape, in);
     if (ok) {
         copy_runs(in, axis, keep, n, out);
     }
