@@ -175,9 +175,8 @@ static bool take_from(const lg_tensor *in, int axis, const int64_t *keep, int64_
     int64_t shape[LG_MAX_RANK];
     memcpy(shape, in->shape, sizeof shape);
     shape[axis] = n;
-    bool ok = lg_tensor_is_contiguous(in)
-                  ? lg_tensor_init(out, in->dtype, in->rank, shape)
-                  : lg_tensor_init_like(out, in->dtype, shape, in);
+    bool ok = lg_tensor_is_contiguous(in) ? lg_tensor_init(out, in->dtype, in->rank, shape)
+                                          : lg_tensor_init_like(out, in->dtype, shape, in);
     if (ok) {
         copy_runs(in, axis, keep, n, out);
     }
