@@ -155,6 +155,7 @@ int lg_verb_check(const lg_cli *cli) {
         check_file(cli, files.items[i], &done, &diags);
     }
     check_patterns(&done, &diags);
+    lg_add_kernel_headers(&done.kernels);
     if (cli->compile) {
         compile_kernels(cli, &done.kernels, &diags);
     }

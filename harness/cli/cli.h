@@ -85,16 +85,22 @@ bool lg_scenarios_load(const lg_cli *cli, const lg_str_list *paths, lg_scenarios
 void lg_scenarios_free(lg_scenarios *scenarios);
 bool lg_kernels_load(const lg_cli *cli, lg_kernel_set *set, lg_diags *diags);
 
-// Files ending in .yaml or .yml under `path`, sorted, appended to `files` (malloc'd strings). A
-// file is itself. A walk leaves out folders that hold a file .lossgate-skip and hidden ones;
-// `recursive` false: the folder itself only. false with an error when the path cannot be read.
-bool lg_collect_yaml(const char *path, bool recursive, lg_str_list *files, lg_diags *diags);
+// Files ending in .yaml or .yml under `argument` (a path, see lg_input_path), sorted, appended to
+// `files` (malloc'd strings). A file is itself. A walk leaves out folders that hold a file
+// .lossgate-skip and hidden ones; `recursive` false: the folder itself only. false with an error
+// when the path cannot be read.
+bool lg_collect_yaml(const char *argument, bool recursive, lg_str_list *files, lg_diags *diags);
 void lg_str_list_add(lg_str_list *list, const char *item);
 void lg_file_list_free(lg_str_list *files); // with its strings
 
-// The project's own folder `name` ("scenarios", "kernels"): relative when that is where we are.
-// malloc'd.
+// The project's own folder `name` ("scenarios", "kernels"), of the installed program or the source
+// tree: relative when that is where we are. malloc'd.
 char *lg_project_path(const char *name);
+// A path of the command line: as it is, or the project's own file of that name where there is none
+// here (`scenarios/smoke` works in every folder). malloc'd.
+char *lg_input_path(const char *argument);
+// Kernels from elsewhere find lossgate_record.cuh, behind their own folders.
+void lg_add_kernel_headers(lg_kernel_set *set);
 const char *lg_cli_nvcc(const lg_cli *cli);
 char *lg_cli_cache(const lg_cli *cli); // malloc'd
 

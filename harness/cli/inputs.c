@@ -58,15 +58,18 @@ static bool walk(const char *folder, bool recursive, lg_str_list *files, lg_diag
     return ok;
 }
 
-bool lg_collect_yaml(const char *path, bool recursive, lg_str_list *files, lg_diags *diags) {
+bool lg_collect_yaml(const char *argument, bool recursive, lg_str_list *files, lg_diags *diags) {
+    char *path = lg_input_path(argument);
+    bool ok = true;
     if (*path && is_folder(path)) {
-        return walk(path, recursive, files, diags);
+        ok = walk(path, recursive, files, diags);
+    } else if (access(path, R_OK) != 0) {
+        ok = lg_error(diags, (lg_loc){.file = argument}, "cannot read: %s", strerror(errno));
+    } else {
+        lg_str_list_add(files, lg_xstrdup(path));
     }
-    if (access(path, R_OK) != 0) {
-        return lg_error(diags, (lg_loc){.file = path}, "cannot read: %s", strerror(errno));
-    }
-    lg_str_list_add(files, lg_xstrdup(path));
-    return true;
+    free(path);
+    return ok;
 }
 
 void lg_file_list_free(lg_str_list *files) {
@@ -75,19 +78,6 @@ void lg_file_list_free(lg_str_list *files) {
     }
     free(files->items);
     *files = (lg_str_list){0};
-}
-
-char *lg_project_path(const char *name) {
-    char here[PATH_MAX];
-    char project[PATH_MAX];
-    if (realpath(".", here) && realpath(LG_SOURCE_DIR, project) && strcmp(here, project) == 0) {
-        return lg_xstrdup(name);
-    }
-    return lg_xasprintf("%s/%s", LG_SOURCE_DIR, name);
-}
-
-const char *lg_cli_nvcc(const lg_cli *cli) {
-    return cli->nvcc ? cli->nvcc : LG_DEFAULT_NVCC;
 }
 
 char *lg_cli_cache(const lg_cli *cli) {
@@ -178,7 +168,9 @@ static bool load_argument(const lg_cli *cli, const char *argument, lg_scenarios 
     lg_str_list files = {0};
     bool ok = lg_collect_yaml(argument, true, &files, diags);
     bool chosen = false;
-    char *root = root_of(cli, argument, &chosen);
+    char *path = lg_input_path(argument);
+    char *root = root_of(cli, path, &chosen);
+    free(path);
     for (int64_t i = 0; i < files.n; i++) {
         ok = load_file(cli, root, files.items[i], out, diags) && ok;
     }
@@ -234,5 +226,6 @@ bool lg_kernels_load(const lg_cli *cli, lg_kernel_set *set, lg_diags *diags) {
         ok = lg_kernels_read(files.items[i], set, diags) && ok;
     }
     lg_file_list_free(&files);
+    lg_add_kernel_headers(set);
     return ok;
 }
