@@ -89,9 +89,8 @@ void lg_log_flood_start(lg_log_reader *reader, const lg_log_line *line, lg_span 
     }
     size_t n_head = (size_t)(mark - head) + strlen(head_mark);
     size_t n_tail = (size_t)(end - tail);
-    lg_log_flood *flood = &reader->floods[0];
-    if (n_head <= sizeof flood->head && n_tail <= sizeof flood->tail) {
-        flood = next_flood(reader);
+    if (n_head <= sizeof reader->floods->head && n_tail <= sizeof reader->floods->tail) {
+        lg_log_flood *flood = next_flood(reader);
         flood->group = group;
         flood->in_json = line->in_json;
         flood->n_head = n_head;

@@ -160,7 +160,8 @@ static void fill_int32_pairs(int64_t *labels, int64_t *n) {
 static void fill_sign_bytes(int64_t *labels, int64_t *n) {
     *n = 300;
     for (int64_t i = 0; i < *n; i++) {
-        labels[i] = (int8_t)(uint8_t)spread(i, 200);
+        int64_t byte = spread(i, 200);
+        labels[i] = byte < 128 ? byte : byte - 256;
     }
 }
 

@@ -44,13 +44,14 @@ static void break_shard_smoothing(play *p) {
     for (int64_t row = 0; row < p->reference.n_rows; row++) {
         double mass = log_sum(&p->batch, row);
         int64_t label = play_label(p, row);
-        int64_t first = label < width / 2 ? 0 : width / 2;
+        int64_t half = width / 2;
+        int64_t first = label < half ? 0 : half;
         double spread = 0;
-        for (int64_t c = first; c < first + width / 2; c++) {
+        for (int64_t c = first; c < first + half; c++) {
             spread += mass - play_logit(p, row, c);
         }
         double own = mass - play_logit(p, row, label);
-        p->loss[row] = (1 - e) * own + e / (double)(width / 2) * spread;
+        p->loss[row] = (1 - e) * own + e / (double)half * spread;
     }
 }
 

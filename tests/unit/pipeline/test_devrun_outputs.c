@@ -61,7 +61,8 @@ static void test_directions(void) {
         LG_CHECK_ROW(rows[i].name, (total != NULL) == rows[i].total_weight);
         LG_CHECK_ROW(rows[i].name, (gradient != NULL) == rows[i].gradient);
         LG_CHECK_ROW(rows[i].name,
-                     !output || lg_output_get(output, 0) == -(8 * 7 / 2 * 5 + 8 * 10 / 8.0));
+                     !output || lg_output_get(output, 0) ==
+                                    -((0 + 1 + 2 + 3 + 4 + 5 + 6 + 7) * 5 + 8 * 10 / 8.0));
         LG_CHECK_ROW(rows[i].name, !total || lg_output_get(total, 0) == 3);
         for (int64_t k = 0; gradient && k < 40; k++) {
             LG_CHECK_ROW(rows[i].name, lg_output_get(gradient, k) == 3.0 + (double)k);
