@@ -2,7 +2,7 @@
 copy tests/data/foreign/ce_half.cu ce_half.cu
 copy tests/data/foreign/ce_half.yaml ce_half.yaml
 shell ln -s {src}/scenarios s && ls s/smoke/plain_*.yaml s/faults/plain_*.yaml | wc -l
-out 17
+out 20
 run run s/smoke s/faults --kernels ce_half.yaml --mode blocking
 out*
 has smoke/plain_ignored_rows

@@ -90,3 +90,11 @@ out*
 err*
 has relation double_batch
 exit 1
+# Class probabilities: the guard is gone in the two narrow types.
+shell cp -r {src}/kernels k && sed -i 's/valid, probability >= zero/valid, sizeof(T) == 2 || probability >= zero/' k/cross_entropy.cu
+run run s/faults/plain_probability_faults.yaml --kernels k/cross_entropy.yaml --kernel cross_entropy/probability*/assert
+out*
+err*
+has batch.logits.dtype=float16
+has expected detected, found silent_corruption
+exit 1
