@@ -242,11 +242,16 @@ static void test_floats(void) {
 // Every f16, bf16 and 16-bit integer as the source of every conversion there is.
 static void test_every_half(void) {
     static const char *const patterns[] = {
-        "cvt.{f16.f16,f32.f16,f64.f16,f32.bf16,f64.bf16}", "cvt.{ftz,sat,ftz.sat}.f32.f16",
-        "cvt.{sat.f16.f16,sat.f64.f16,ftz.f32.bf16}",      "cvt.{rn,rz,rm,rp}.{bf16.f16,f16.bf16}",
-        "cvt.{rni,rzi,rmi,rpi}.{f16.f16,bf16.bf16}",       "cvt.{rni,rzi,rmi,rpi}.sat.f16.f16",
-        "cvt.{rni,rzi,rmi,rpi}." INT ".{f16,bf16}",        "cvt.{rni,rzi,rmi,rpi}.sat." INT ".f16",
-        "cvt.{rn,rz,rm,rp}.{f16,bf16,f32,f64}.{u16,s16}",  "cvt.rn.sat.{f16,f32,f64}.{u16,s16}",
+        "cvt.{f16.f16,f32.f16,f64.f16,f32.bf16,f64.bf16}",
+        "cvt.{ftz,sat,ftz.sat}.f32.f16",
+        "cvt.{sat.f16.f16,sat.f64.f16,ftz.f32.bf16}",
+        "cvt.{rn,rz,rm,rp}.{bf16.f16,f16.bf16}",
+        "cvt.{rni,rzi,rmi,rpi}.{f16.f16,bf16.bf16}",
+        "cvt.{rni,rzi,rmi,rpi}.sat.f16.f16",
+        ("cvt.{rni,rzi,rmi,rpi}." INT ".{f16,bf16}"),
+        ("cvt.{rni,rzi,rmi,rpi}.sat." INT ".f16"),
+        "cvt.{rn,rz,rm,rp}.{f16,bf16,f32,f64}.{u16,s16}",
+        "cvt.rn.sat.{f16,f32,f64}.{u16,s16}",
     };
     int n = 0;
     for (size_t i = 0; i < N(patterns); i++) {

@@ -217,7 +217,7 @@ static void test_in_place(void) {
     for (int isa = 0; isa < n_isas; isa++) {
         lane_values in = {.alias = true}, got;
         for (int i = 0; i < LG_LANES; i++) {
-            in.src[0][i] = (uint64_t)(100 + i);
+            in.src[0][i] = 100 + (uint64_t)i;
             in.src[1][i] = 1;
             in.src[2][i] = 0x1f;
             in.src[3][i] = UINT32_MAX;
