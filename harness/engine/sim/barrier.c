@@ -59,6 +59,9 @@ static void reset(lg_barrier *barrier) {
 }
 
 static void release(lg_exec *x, lg_barrier *barrier) {
+    if (x->checks & LG_SIM_CHECK_RACE && barrier->waiting == all_warps(x)) {
+        lg_race_meet(x);
+    }
     for (int i = 0; i < x->n_warps; i++) {
         lg_warp *warp = &x->warps[i];
         if (barrier->waiting >> i & 1) {

@@ -41,8 +41,9 @@ static bool decode_one(lg_decoder *d, int at, lg_insn *out) {
         out->kind = LG_KIND_TRAP;
         return true;
     case LG_OP_MEMBAR: // one warp instruction at a time is sequentially consistent
-    case LG_OP_FENCE:  // but the race check asks for those that reach other blocks
-        out->kind = strstr(insn->text, ".cta") ? LG_KIND_NOP : LG_KIND_FENCE;
+    case LG_OP_FENCE:  // but the race check asks, and whether it reaches other blocks
+        out->kind = LG_KIND_FENCE;
+        out->aux[0] = strstr(insn->text, ".cta") != NULL;
         return true;
     case LG_OP_PREFETCH:
     case LG_OP_PREFETCHU:

@@ -55,7 +55,7 @@ typedef struct lg_alloc {
     char *host;
     uint64_t full_bytes;         // as allocated
     uint8_t *written;            // one bit a byte; NULL where it is not tracked
-    struct lg_race_lines *lines; // accesses the race check knows of (race_global.c); NULL: none
+    struct lg_race_lines *lines; // what the running launch's race check knows of it, or NULL
     bool owned;                  // `host` is ours
     bool live;
     bool read_only;
@@ -69,12 +69,12 @@ struct lg_sim {
     size_t bytes_in_use;
     uint32_t n_modules;   // ever loaded: numbers their function addresses
     uint64_t n_launches;  // names the frames whose launch constants are filled
-    uint32_t race_seq;    // number of the last block the race check has seen
     lg_alloc shared;      // the running block's shared memory at its window
     lg_alloc shared_flat; // the same at 0
     lg_alloc params;      // the running launch's parameters at their window
     lg_alloc params_flat; // the same at 0
     lg_alloc nothing;     // 0 bytes: every access misses
+    struct lg_race *race; // kept from launch to launch; NULL at first
     struct lg_warp
         *warps; // LG_MAX_WARPS, kept with their frames from launch to launch; NULL at first
 };
@@ -273,7 +273,6 @@ typedef enum lg_stop {
     LG_STOP_FAULT,   // the launch ends
 } lg_stop;
 
-typedef struct lg_race_cell lg_race_cell;
 typedef struct lg_race_lines lg_race_lines;
 typedef struct lg_exec lg_exec;
 
@@ -284,8 +283,14 @@ typedef struct lg_block_order {
 } lg_block_order;
 
 typedef bool lg_mem_fn(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active);
+// The lanes of `active` (not 0) whose access lies in the allocation, aligned. Gives their offsets
+// there, and the bytes from each of them to the next lane: 0 when they are at one place, -1 when it
+// varies.
+typedef uint32_t lg_survey_fn(const char *regs, const lg_insn *insn, uint32_t active,
+                              const lg_alloc *alloc, uint64_t *offsets, int64_t *stride);
 typedef struct lg_mem_table { // LD_2, …, ST_ANY, in the order of kinds.def
     lg_mem_fn *fn[8];
+    lg_survey_fn *survey;
 } lg_mem_table;
 
 struct lg_exec {
@@ -317,6 +322,7 @@ struct lg_exec {
     struct lg_race *race; // NULL unless the launch is checked for races
 };
 
+lg_survey_fn lg_survey_baseline, lg_survey_avx2, lg_survey_avx512;
 const lg_mem_table *lg_mem_table_baseline(void);
 const lg_mem_table *lg_mem_table_avx2(void);
 const lg_mem_table *lg_mem_table_avx512(void);
@@ -337,8 +343,6 @@ lg_stop lg_run_warp(lg_exec *x, lg_warp *warp);
 // warp.c
 bool lg_warp_start(lg_exec *x, lg_warp *warp); // at the entry, for the block x->block
 void lg_warp_free(lg_warp *warp);
-// Pushes a frame for `lanes` of the running mask; false after raising a fault.
-bool lg_call_enter(lg_exec *x, lg_warp *warp, const lg_insn *insn, int function, uint32_t lanes);
 // The running path is over (its mask is empty): goes on with the next one, returning from calls as
 // needed. False when the warp has ended.
 bool lg_warp_resume(lg_warp *warp);
@@ -347,29 +351,15 @@ bool lg_warp_resume(lg_warp *warp);
 bool lg_warp_split(lg_exec *x, lg_warp *warp, const lg_insn *insn, const lg_insn *meet,
                    lg_simt first, lg_simt second);
 
+// call.c: pushes a frame for `lanes` of the running mask; false after raising a fault.
+bool lg_call_enter(lg_exec *x, lg_warp *warp, const lg_insn *insn, int function, uint32_t lanes);
+
 // barrier.c
 lg_stop lg_barrier_arrive(lg_exec *x, lg_warp *warp, char *regs, const lg_insn *insn,
                           uint32_t active);
 void lg_barriers_reset(lg_exec *x);
 void lg_barrier_warp_done(lg_exec *x);
 void lg_barrier_deadlock(lg_exec *x);
-
-// exec_memory.c
-// Performs a load or store lane by lane, with all checks and findings; false after raising a fault.
-bool lg_access_slow(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active);
-bool lg_rows_access(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active);
-void lg_load_param(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active);
-// The address of one lane's access: 32-bit ones wrap.
-uint64_t lg_lane_address(const char *regs, const lg_insn *insn, bool address_32, uint32_t lane);
-void lg_isspacep(char *regs, const lg_insn *insn, uint32_t active);
-// The allocation an access of `bytes` at a (generic or global or shared) address lies in, or NULL.
-// `flat` gets the address relative to that allocation's base.
-lg_alloc *lg_resolve(lg_exec *x, lg_ptx_space space, uint64_t address, uint32_t bytes, bool write);
-// Copies out of the address space of one lane (generic addresses); false when it cannot.
-bool lg_read_generic(lg_exec *x, int lane, uint64_t address, void *to, uint32_t bytes);
-
-// exec_atomic.c
-bool lg_atomic(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active);
 
 // intrinsics.c, printf.c
 // Prints a line for each active lane and ends the warp; false when the launch is to end at once.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // atom and red, lane after lane in lane order: one of the orders a GPU may choose, always the same.
+#include "engine/sim/exec_memory.h"
 #include "engine/sim/race.h"
 
 // Only the inline conversions are used; they are the same for every instruction set.
@@ -101,14 +102,11 @@ static uint64_t update(lg_ptx_sub sub, lg_ptx_type type, bool in_shared, uint64_
 
 static void check(lg_exec *x, const lg_insn *insn, uint32_t lane, lg_alloc *alloc, uint64_t offset,
                   uint32_t bytes) {
-    if (alloc == &x->sim->shared || alloc == &x->sim->shared_flat) {
-        if (x->checks & LG_SIM_CHECK_RACE) {
-            lg_race_access(x, insn, (int)lane, offset, bytes, lg_race_how(insn, true), false);
-        }
-        return;
-    }
     if (x->checks & LG_SIM_CHECK_RACE) {
         lg_race_atomic(x, insn, lane, alloc, offset);
+    }
+    if (alloc == &x->sim->shared || alloc == &x->sim->shared_flat) {
+        return;
     }
     if (x->checks & LG_SIM_CHECK_INIT && !lg_memory_is_written(alloc, offset, bytes)) {
         lg_find_access(x, insn, (int)lane, "uninitialised read", LG_SPACE_GLOBAL,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop that runs one warp until it ends, waits, gives up its turn or fails.
+#include "engine/sim/exec_memory.h"
 #include "engine/sim/race.h"
 
 #include <string.h>
@@ -124,7 +125,7 @@ static lg_stop run_rare(lg_exec *x, lg_warp *warp, char *regs, const lg_insn *in
         return lg_barrier_arrive(x, warp, regs, insn, active);
     case LG_KIND_FENCE:
         if (x->race) {
-            lg_race_fence(x, warp);
+            lg_race_fence(x, warp, insn->aux[0]);
         }
         break;
     case LG_KIND_WARP_SYNC:

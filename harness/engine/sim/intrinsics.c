@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device library functions that the engine provides: __assertfail and vprintf.
-#include "engine/sim/exec.h"
+#include "engine/sim/exec_memory.h"
 #include "engine/sim/rows.h"
 
 #include <inttypes.h>

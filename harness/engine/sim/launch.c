@@ -236,10 +236,12 @@ static bool prepare_memory(lg_exec *x, char **shared) {
         sim->warps = calloc(LG_MAX_WARPS, sizeof(lg_warp));
     }
     bool ok = sim->warps && (*shared || !x->shared_bytes);
-    ok = ok && (!(x->checks & LG_SIM_CHECK_RACE) || lg_race_begin(x));
     if (!ok) {
         lg_raise(x, NULL, 0, LG_SIM_OUT_OF_MEMORY, "out of memory", "no memory for the launch");
         return false;
+    }
+    if (x->checks & LG_SIM_CHECK_RACE) {
+        lg_race_begin(x);
     }
     x->warps = sim->warps;
     for (int i = 0; i < LG_MAX_WARPS; i++) {
@@ -264,11 +266,11 @@ static bool prepare_memory(lg_exec *x, char **shared) {
 }
 
 static void release_memory(lg_exec *x, char *shared) {
+    lg_race_end(x);
     lg_alloc none = {0};
     x->sim->shared_flat = x->sim->shared = none;
     x->sim->params_flat = x->sim->params = none;
     free(shared);
-    lg_race_end(x);
 }
 
 void lg_sim_launch_kernel(lg_sim *sim, lg_sim_module *module, int function,

@@ -22,7 +22,6 @@ static void drop_memory(lg_alloc *alloc) {
         free(alloc->host);
     }
     free(alloc->written);
-    lg_race_forget(alloc);
     alloc->host = NULL;
     alloc->written = NULL;
 }
@@ -40,6 +39,7 @@ void lg_sim_destroy(lg_sim *sim) {
         lg_warp_free(&sim->warps[i]);
     }
     free(sim->warps);
+    lg_race_free(sim->race);
     free(sim);
 }
 

@@ -2,7 +2,7 @@
 // Device printf: the format and its arguments lie in device memory. nvcc has promoted the arguments
 // as C does (int, long long, double, pointer) and laid them out one after the other, each naturally
 // aligned.
-#include "engine/sim/exec.h"
+#include "engine/sim/exec_memory.h"
 
 #include <string.h>
 

@@ -1,52 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocks of warps, and races on shared memory. Counts grow over the whole launch, and a new
-// block knows all of the last one.
+// The clocks of warps. Counts grow over the whole launch, and a new block knows all of the last
+// one.
 #include "engine/sim/race.h"
 #include "support/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEVERAL_LANES = 0xff };
-
-// One a byte of shared memory. A stamp is the accessing warp's count, 0 for never; an epoch is the
-// accessing warp's number of orderings of its own lanes.
-struct lg_race_cell {
-    uint32_t write_stamp;
-    uint32_t write_epoch, read_epoch;
-    uint8_t write_warp, read_warp;
-    uint8_t write_lane, read_lane;
-    uint8_t write_how, read_how;
-    uint32_t read_stamps[LG_MAX_WARPS];
-};
-
-bool lg_race_begin(lg_exec *x) {
-    lg_race *race = lg_xcalloc(1, sizeof *race);
-    x->race = race;
+void lg_race_begin(lg_exec *x) {
+    if (!x->sim->race) {
+        x->sim->race = lg_xcalloc(1, sizeof(lg_race));
+    }
+    lg_race *race = x->race = x->sim->race;
     race->memory = x->memory;
     x->memory = lg_race_mem_table();
-    race->base = race->seq = x->sim->race_seq;
-    // Fresh pages are zero already: a launch pays only for the bytes it touches.
-    race->cells = x->shared_bytes ? calloc(x->shared_bytes, sizeof *race->cells) : NULL;
-    return race->cells || x->shared_bytes == 0;
+    race->seq = 0;
 }
 
 void lg_race_end(lg_exec *x) {
     if (x->race) {
-        x->sim->race_seq = x->race->seq;
+        lg_race_forget_lines(x->race);
         lg_race_free_order(x->race);
-        free(x->race->cells);
-        free(x->race);
+        x->race->lanes_warp = NULL;
     }
 }
 
 void lg_race_block(lg_exec *x) {
+    lg_race_settle(x->race);
     lg_race_new_block(x->race);
     if (++x->race->seq == 0) { // the numbers of blocks start anew: nothing old may look newer
-        for (size_t i = 0; i < x->sim->n_allocs; i++) {
-            lg_race_forget(x->sim->allocs[i]);
-        }
-        x->race->base = 0;
+        lg_race_forget_lines(x->race);
         x->race->seq = 1;
     }
     uint32_t newest = 1;
@@ -64,80 +47,36 @@ void lg_race_block(lg_exec *x) {
     }
 }
 
+int lg_race_find_conflict(const char *regs, const lg_insn *insn, uint32_t active,
+                          const uint64_t *offsets) {
+    lg_mem_form form = lg_mem_form_of(insn);
+    uint64_t last = 0;
+    bool rising = true; // as of rows: no two are the same
+    for (uint32_t rest = active; rest; rest &= rest - 1) {
+        uint64_t offset = offsets[__builtin_ctz(rest)];
+        rising &= rest == active || offset > last;
+        last = offset;
+    }
+    for (uint32_t rest = rising ? 0 : active; rest; rest &= rest - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(rest), first = (uint32_t)__builtin_ctz(active);
+        while (!(active >> first & 1) || offsets[first] != offsets[lane]) {
+            first++; // at most to the lane itself
+        }
+        for (uint32_t i = 0; i < form.vec && first != lane; i++) {
+            const char *values = regs + insn->src[1 + i];
+            if (memcmp(values + lane * form.reg_bytes, values + first * form.reg_bytes,
+                       form.bytes) != 0) { // little-endian: the low bytes
+                return (int)lane;
+            }
+        }
+    }
+    return -1;
+}
+
 int lg_race_how(const lg_insn *insn, bool write) {
     lg_mem_form form = lg_mem_form_of(insn);
     return (write ? LG_RACE_WRITE : 0) | (form.strong ? LG_RACE_STRONG : 0) |
            (form.narrow ? LG_RACE_NARROW : 0);
-}
-
-static void report(lg_exec *x, const lg_insn *insn, int lane, uint64_t offset, uint32_t bytes,
-                   int how, const char *other, int number, const char *order) {
-    char text[192];
-    snprintf(text, sizeof text, "race: %s of shared byte %llu that %s %d %s without %s between",
-             how & LG_RACE_WRITE ? "write" : "read", (unsigned long long)offset, other, number,
-             how & LG_RACE_WRITE ? "uses" : "wrote", order);
-    lg_find_access(x, insn, lane, "race", LG_SPACE_SHARED, offset, bytes, text);
-}
-
-// Lanes of one warp: nothing but bar.warp.sync or a barrier orders them.
-static void check_lanes(lg_exec *x, const lg_insn *insn, int lane, uint64_t offset, uint32_t bytes,
-                        int how, const lg_race_cell *cell) {
-    const lg_warp *warp = x->warp;
-    bool strong = how & LG_RACE_STRONG;
-    const char *order = "bar.warp.sync";
-    if (cell->write_warp == warp->number && cell->write_epoch == warp->lane_epoch &&
-        cell->write_lane != lane && !(strong && cell->write_how & LG_RACE_STRONG)) {
-        report(x, insn, lane, offset, bytes, how, "lane", cell->write_lane, order);
-    }
-    if (how & LG_RACE_WRITE && cell->read_warp == warp->number &&
-        cell->read_epoch == warp->lane_epoch && cell->read_lane != lane &&
-        !(strong && cell->read_how & LG_RACE_STRONG)) {
-        int other = cell->read_lane == SEVERAL_LANES ? (lane + 1) % LG_LANES : cell->read_lane;
-        report(x, insn, lane, offset, bytes, how, "lane", other, order);
-    }
-}
-
-static void check_warps(lg_exec *x, const lg_insn *insn, int lane, uint64_t offset, uint32_t bytes,
-                        int how, const lg_race_cell *cell) {
-    const lg_warp *warp = x->warp;
-    bool both_strong = how & LG_RACE_STRONG && cell->write_how & LG_RACE_STRONG;
-    if (cell->write_warp != warp->number && cell->write_stamp > warp->clocks[cell->write_warp] &&
-        !both_strong) {
-        report(x, insn, lane, offset, bytes, how, "warp", cell->write_warp, "a barrier");
-    }
-    for (int other = 0; other < x->n_warps && how & LG_RACE_WRITE; other++) {
-        if (other != warp->number && cell->read_stamps[other] > warp->clocks[other]) {
-            report(x, insn, lane, offset, bytes, how, "warp", other, "a barrier");
-        }
-    }
-}
-
-void lg_race_access(lg_exec *x, const lg_insn *insn, int lane, uint64_t offset, uint32_t bytes,
-                    int how, bool same) {
-    const lg_warp *warp = x->warp;
-    uint8_t own = (uint8_t)warp->number;
-    for (uint64_t at = offset; at < offset + bytes; at++) {
-        lg_race_cell *cell = &x->race->cells[at];
-        if (!same) {
-            check_warps(x, insn, lane, at, bytes, how, cell);
-            check_lanes(x, insn, lane, at, bytes, how, cell);
-        }
-        if (how & LG_RACE_WRITE) {
-            cell->write_stamp = warp->clocks[own];
-            cell->write_epoch = warp->lane_epoch;
-            cell->write_warp = own;
-            cell->write_lane = (uint8_t)lane;
-            cell->write_how = (uint8_t)how;
-            continue;
-        }
-        bool again = cell->read_warp == own && cell->read_epoch == warp->lane_epoch;
-        bool several = again && cell->read_lane != lane;
-        cell->read_stamps[own] = warp->clocks[own];
-        cell->read_epoch = warp->lane_epoch;
-        cell->read_warp = own;
-        cell->read_lane = several ? SEVERAL_LANES : (uint8_t)lane;
-        cell->read_how = (uint8_t)(again ? cell->read_how & how : how);
-    }
 }
 
 static void merge(uint32_t *to, const uint32_t *from, int n, int but) {
@@ -146,6 +85,10 @@ static void merge(uint32_t *to, const uint32_t *from, int n, int but) {
             to[i] = from[i];
         }
     }
+}
+
+void lg_race_meet(lg_exec *x) {
+    x->race->phase++;
 }
 
 void lg_race_arrive(lg_exec *x, lg_warp *warp, lg_barrier *barrier) {

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside of engine/sim: the race check of LG_SIM_CHECK_RACE.
 //
-// Two accesses to one byte race when they come from different warps (in shared memory also from
-// different lanes), one of them writes, not both are strong (atom, red, .volatile, .relaxed, …, of
-// a scope that reaches the other thread), and nothing orders one before the other. Order comes
-// from
+// Two accesses to one byte race when they come from different threads, one of them writes, not both
+// are strong (atom, red, .volatile, .relaxed, …, of a scope that reaches the other thread), and
+// nothing orders one before the other. Order comes from
 //   - a barrier of the block: each warp counts what it does between barriers and fences, and a
 //     barrier tells all that wait at it the counts of all that arrived;
-//   - bar.warp.sync, between the lanes of a warp, for shared memory;
+//   - bar.warp.sync, between the lanes of a warp;
 //   - a fence (membar.gl, fence.*.gpu, .release) and then a strong write of a word, on one side, a
 //     strong read of that word on the other: `the last block adds up what the others left`. The
 //     fence of the reading side is not asked for, as the guides' own examples leave it out.
-// A write that leaves the bits that were there (every block stores the same flag) is no race.
+// A write that leaves the bits that were there (every block stores the same flag) is no race, and
+// neither are lanes that store the same value in one instruction.
 //
 // Of an access the check keeps, for each byte, the last weak write, the last strong one, and of the
-// readers the last one, one more of its block and one of another block.
+// readers the last one, one more of its block and one of another block, in shared memory all that
+// nothing orders (race_lines.h); and of the running warp which lanes it was, until the next order
+// (race_lanes.h).
 #ifndef LG_ENGINE_SIM_RACE_H
 #define LG_ENGINE_SIM_RACE_H
 
@@ -36,45 +38,73 @@ typedef struct lg_race_acquired {
     uint8_t warp;
 } lg_race_acquired;
 
+enum { LG_RACE_RELEASES = 8 };
+
 typedef struct lg_race {
     const lg_mem_table *memory; // that of the instruction set
-    uint32_t base;              // block numbers of this launch are above it
-    uint32_t seq;               // number of the running block
+    uint32_t seq;               // number of the running block, from 1
+    uint32_t phase;             // how often all its warps have waited for each other
     bool fenced;                // some warp of the running block has executed a fence
-    lg_race_cell *cells;        // one a shared byte
+    // race_lines.c: of the allocations that the launch has used.
+    lg_race_lines *lines;
+    struct lg_race_line **chunks; // kept from launch to launch
+    uint32_t n_chunks, n_used;    // n_used: of their lines
+    uint32_t spare, touched;      // lines that are free, and that the block has touched: number + 1
+    struct lg_race_use *settled;  // whole lines that ended blocks have used in one way
+    uint32_t n_settled, settled_capacity;
+    // race_lanes.c: what the lanes of the running warp did since they were last ordered.
+    const lg_warp *lanes_warp;
+    uint32_t lanes_epoch; // of that warp
+    uint64_t lanes_stamp; // names them
+    bool lanes_fenced;    // there was a fence
+    struct lg_race_piece *pieces;
+    uint32_t n_pieces, piece_capacity;
+    // race_order.c
     lg_race_sync *syncs;
     uint32_t n_syncs, sync_capacity;
     uint32_t *table; // of numbers + 1 by address, open addressing
     uint32_t table_size;
     lg_race_acquired *acquired; // by the running block
     uint32_t n_acquired, acquired_capacity;
+    uint32_t released[LG_RACE_RELEASES]; // numbers of words the running block has released to
+    uint32_t n_released;                 // may be more than those
 } lg_race;
 
-// race.c: the clocks of warps, and shared memory.
-bool lg_race_begin(lg_exec *x); // false when memory is out
+// race.c: the clocks of warps.
+void lg_race_begin(lg_exec *x);
 void lg_race_end(lg_exec *x);
 void lg_race_block(lg_exec *x); // a new block starts
-// A lane's access to shared bytes [offset, offset + bytes). `same` tells that a write leaves what
-// was there.
-void lg_race_access(lg_exec *x, const lg_insn *insn, int lane, uint64_t offset, uint32_t bytes,
-                    int how, bool same);
+// All warps of the block wait: what they did to shared memory is past.
+void lg_race_meet(lg_exec *x);
 void lg_race_arrive(lg_exec *x, lg_warp *warp, lg_barrier *barrier);
 void lg_race_release(lg_exec *x, lg_warp *warp, const lg_barrier *barrier);
 // How the instruction accesses memory.
 int lg_race_how(const lg_insn *insn, bool write);
+// A lane that stores another value to a place than a lane before it in the same instruction, of
+// those in `active`: which stays is not defined. -1: there is none.
+int lg_race_find_conflict(const char *regs, const lg_insn *insn, uint32_t active,
+                          const uint64_t *offsets);
 
-// race_global.c: global memory.
+// race_access.c
 const lg_mem_table *lg_race_mem_table(void); // notes each access, then performs it
 void lg_race_atomic(lg_exec *x, const lg_insn *insn, uint32_t lane, lg_alloc *alloc,
                     uint64_t offset);
-void lg_race_forget(lg_alloc *alloc); // frees what is known of its accesses
+
+// race_settle.c
+void lg_race_settle(lg_race *race); // the running block has ended
+
+// race_lines.c
+void lg_race_forget_lines(lg_race *race); // of all allocations
+void lg_race_free(lg_race *race);         // a device's, or NULL
 
 // race_order.c: what orders blocks.
-void lg_race_fence(lg_exec *x, lg_warp *warp);
-// A strong access of the running warp to the word.
-void lg_race_strong(lg_exec *x, uint64_t address, bool reads, bool writes);
+void lg_race_fence(lg_exec *x, lg_warp *warp, bool narrow);
+// A strong access of the running warp to the word. One of shared memory orders lanes only.
+void lg_race_strong(lg_exec *x, uint64_t address, bool shared, bool reads, bool writes);
 // Whether what the warp of a block did at that count lies before what the running warp does now.
 bool lg_race_ordered(const lg_exec *x, uint32_t seq, uint8_t warp, uint32_t clock);
+// The same for whoever reads the i-th word that the running block has released to.
+bool lg_race_released(const lg_race *race, uint32_t i, uint8_t warp, uint32_t clock);
 void lg_race_new_block(lg_race *race);
 void lg_race_free_order(lg_race *race);
 

@@ -5,7 +5,7 @@
 // before the running block reads it, and an address keeps one list of blocks in the order they ran.
 // Between the warps of one block this says a little too much: a warp that read the word before
 // another one released to it is taken to have read it after.
-#include "engine/sim/race.h"
+#include "engine/sim/race_lanes.h"
 #include "support/alloc.h"
 
 #include <stdlib.h>
@@ -23,7 +23,12 @@ struct lg_race_sync {
     uint32_t n, capacity;
 };
 
-void lg_race_fence(lg_exec *x, lg_warp *warp) {
+void lg_race_fence(lg_exec *x, lg_warp *warp, bool narrow) {
+    lg_race_lanes_begin(x);
+    x->race->lanes_fenced = true;
+    if (narrow) {
+        return;
+    }
     memcpy(warp->fenced, warp->clocks, sizeof warp->fenced);
     warp->clocks[warp->number]++; // what it does from here on, the fence does not order
     x->race->fenced = true;
@@ -32,6 +37,7 @@ void lg_race_fence(lg_exec *x, lg_warp *warp) {
 void lg_race_new_block(lg_race *race) {
     race->fenced = false;
     race->n_acquired = 0;
+    race->n_released = 0;
 }
 
 void lg_race_free_order(lg_race *race) {
@@ -41,6 +47,11 @@ void lg_race_free_order(lg_race *race) {
     free(race->syncs);
     free(race->table);
     free(race->acquired);
+    race->syncs = NULL;
+    race->table = NULL;
+    race->acquired = NULL;
+    race->n_syncs = race->sync_capacity = race->table_size = 0;
+    race->n_acquired = race->acquired_capacity = 0;
 }
 
 static uint32_t place_of(const lg_race *race, uint64_t address) {
@@ -159,16 +170,45 @@ static bool has_fence(const lg_exec *x, const lg_warp *warp) {
     return false;
 }
 
-void lg_race_strong(lg_exec *x, uint64_t address, bool reads, bool writes) {
+static void note_release(lg_race *race, uint32_t sync) {
+    for (uint32_t i = 0; i < race->n_released && i < LG_RACE_RELEASES; i++) {
+        if (race->released[i] == sync) {
+            return;
+        }
+    }
+    if (race->n_released < LG_RACE_RELEASES) {
+        race->released[race->n_released] = sync;
+    }
+    race->n_released++;
+}
+
+void lg_race_strong(lg_exec *x, uint64_t address, bool shared, bool reads, bool writes) {
     lg_race *race = x->race;
+    if (race->lanes_fenced) {
+        lg_race_lanes_ordered(race);
+    }
+    if (shared) { // each block has a word of its own there
+        return;
+    }
     if (reads) {
         acquire(race, x->warp, address);
     }
     if (writes && has_fence(x, x->warp)) {
         uint32_t sync = make_sync(race, address);
         add_release(&race->syncs[sync], race->seq, x->warp->fenced);
+        note_release(race, sync);
         pass_on(race, sync, x->warp->fenced);
     }
+}
+
+static bool releases(const lg_race_sync *sync, uint32_t seq, uint8_t warp, uint32_t clock) {
+    uint32_t at = find_release(sync, seq);
+    return at < sync->n && sync->releases[at].seq == seq &&
+           sync->releases[at].clocks[warp] >= clock;
+}
+
+bool lg_race_released(const lg_race *race, uint32_t i, uint8_t warp, uint32_t clock) {
+    return releases(&race->syncs[race->released[i]], race->seq, warp, clock);
 }
 
 bool lg_race_ordered(const lg_exec *x, uint32_t seq, uint8_t warp, uint32_t clock) {
@@ -182,10 +222,7 @@ bool lg_race_ordered(const lg_exec *x, uint32_t seq, uint8_t warp, uint32_t cloc
         if (known->warp != own->number && own->clocks[known->warp] < known->clock) {
             continue;
         }
-        const lg_race_sync *sync = &race->syncs[known->sync];
-        uint32_t at = find_release(sync, seq);
-        if (at < sync->n && sync->releases[at].seq == seq &&
-            sync->releases[at].clocks[warp] >= clock) {
+        if (releases(&race->syncs[known->sync], seq, warp, clock)) {
             return true;
         }
     }

@@ -25,8 +25,8 @@ static const struct {
      "race: write of 4 bytes of global memory, and the write by block [0,0,0] at PTX line"},
     {"blocks write the same value", G "@%p1 st.global.u32 [%rd1], 5;\nret;", 32, false, NULL},
     {"a block reads what another wrote",
-     G "@%p1 st.global.u32 [%rd3], %r9;\nld.global.u32 %r4, [%rd1];\nret;", 32, true,
-     "race: read of 4 bytes of global memory, and the write by block [0,0,0]"},
+     G "@%p1 st.global.u32 [%rd3], %r9;\nbar.warp.sync -1;\nld.global.u32 %r4, [%rd1];\nret;", 32,
+     true, "race: read of 4 bytes of global memory, and the write by block [0,0,0]"},
     {"a block writes what another read",
      G "add.s32 %r5, %r2, 1;\nmad.wide.u32 %rd5, %r5, 4, %rd1;\nadd.s32 %r6, %r2, 7;\n"
        "ld.global.u32 %r4, [%rd5];\n@%p1 st.global.u32 [%rd3], %r6;\nret;",
@@ -96,7 +96,7 @@ static const struct {
      32, false, NULL},
     {"neighbouring bytes of two blocks",
      G "cvt.u64.u32 %rd5, %r2;\nadd.s64 %rd5, %rd1, %rd5;\n@%p1 st.global.u8 [%rd5], %r2;\n"
-       "ld.global.u8 %r4, [%rd5];\nret;",
+       "bar.warp.sync -1;\nld.global.u8 %r4, [%rd5];\nret;",
      32, false, NULL},
     {"words first, then bytes of them",
      G "@%p1 st.global.u32 [%rd1+64], 9;\ncvt.u64.u32 %rd5, %r2;\nadd.s64 %rd5, %rd1, %rd5;\n"
@@ -125,9 +125,52 @@ static const struct {
        "bar.sync 0;\nld.global.u32 %r4, [%rd5];\nret;",
      64, false, NULL},
     {"a warp writes what others of its block have read",
-     G "ld.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p2, %r3, 70;\n@%p2 st.global.u32 [%rd1], %r3;\n"
+     G "ld.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p2, %r3, 70;\nbar.warp.sync -1;\n@%p2 "
+       "st.global.u32 [%rd1], %r3;\n"
        "ret;",
      96, true, "the read by warp"},
+    // 64 words a block: a whole line, of which a number is left when the block has ended.
+    {"a block writes into a line that another has read",
+     G "ld.global.u32 %r4, [%rd2];\nsetp.eq.u32 %p2, %r3, 191;\n@%p2 st.global.u32 [%rd1+8], 3;\n"
+       "ret;",
+     64, true, "and the read by block [0,0,0]"},
+    {"a block reads from a line that another has written",
+     G "st.global.u32 [%rd2], %r3;\nsetp.eq.u32 %p2, %r3, 191;\n@%p2 ld.global.u32 %r4, [%rd1+8];\n"
+       "ret;",
+     64, true, "and the write by block [0,0,0]"},
+    {"a line read, then written by one block, read by another",
+     G "ld.global.u32 %r4, [%rd2];\nst.global.u32 [%rd2], %r3;\nsetp.eq.u32 %p2, %r3, 191;\n"
+       "@%p2 ld.global.u32 %r4, [%rd1+8];\nret;",
+     64, true, "and the write by block [0,0,0]"},
+    {"a line of all blocks, written by none",
+     G "ld.global.u32 %r4, [%rd1];\n"
+       "mad.wide.u32 %rd5, %r1, 4, %rd1;\nld.global.u32 %r4, [%rd5];\nret;",
+     64, false, NULL},
+    {"a line of all blocks, written by the last",
+     G "mad.wide.u32 %rd5, %r1, 4, %rd1;\nld.global.u32 %r4, [%rd5];\nbar.sync 0;\n"
+       "setp.eq.u32 %p2, %r2, 2;\n@%p2 st.global.u32 [%rd5], %r3;\nret;",
+     64, true, "race: write of 4 bytes of global memory, and the read by block"},
+    {"bytes written into a line that a block has read as words",
+     G "ld.global.u32 %r4, [%rd2];\nsetp.eq.u32 %p2, %r3, 191;\n@%p2 st.global.u8 [%rd1+9], 3;\n"
+       "ret;",
+     64, true, "and the read by block [0,0,0]"},
+    {"bytes written into the block's own line",
+     G "ld.global.u32 %r4, [%rd2];\nst.global.u8 [%rd2+1], 3;\nret;", 64, false, NULL},
+    {"bytes read, words written, bytes read of one line",
+     G "ld.global.u8 %r4, [%rd2+3];\nst.global.u32 [%rd2], %r3;\nld.global.u8 %r4, [%rd2+2];\n"
+       "ret;",
+     64, false, NULL},
+    {"what a fence has ordered of a line, and what it has not",
+     G "@%p1 st.global.u32 [%rd2], %r3;\n@%p1 membar.gl;\n"
+       "@!%p1 st.global.u32 [%rd2], %r3;\n@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n"
+       "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1+8];\nret;",
+     64, true, "and the write by block [0,0,0]"},
+    {"releases to more words than are told apart",
+     G "st.global.u32 [%rd2], %r3;\nmembar.gl;\nbar.sync 0;\n@!%p1 ret;\nmov.u32 %r6, 0;\n"
+       "L: mad.wide.u32 %rd5, %r6, 4, %rd4;\natom.global.add.u32 %r4, [%rd5], 1;\n"
+       "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p3, %r6, 12;\n@%p3 bra L;\n" LAST
+       "ld.global.u32 %r5, [%rd1+128];\nret;",
+     64, false, NULL},
 };
 
 static lg_sim_result run(rig *r, uint32_t threads, uint64_t schedule, uint64_t address) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores of a warp as vector code: all lanes in the allocation this instruction used
 // last, aligned. Everything else is lg_access_slow's.
-#include "engine/sim/exec.h"
+#include "engine/sim/exec_memory.h"
 #include "engine/sim/lane/lane_impl.h"
 
 // Lanes one element apart: 32 of them are one copy.
@@ -276,6 +276,7 @@ static bool store_any(lg_exec *x, char *regs, const lg_insn *insn, uint32_t acti
 
 const lg_mem_table *LG_ISA_NAME(lg_mem_table)(void) {
     static const lg_mem_table table = {
-        {load_16, load_32, load_64, load_any, store_16, store_32, store_64, store_any}};
+        {load_16, load_32, load_64, load_any, store_16, store_32, store_64, store_any},
+        LG_ISA_NAME(lg_survey)};
     return &table;
 }
