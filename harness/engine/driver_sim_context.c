@@ -217,8 +217,12 @@ lg_simdrv_object *lg_simdrv_add(lg_simdrv_context *context, lg_simdrv_kind kind)
 
 lg_simdrv_object *lg_simdrv_find(lg_simdrv_context *context, lg_simdrv_kind kind,
                                  const void *handle) {
-    for (lg_simdrv_object *object = context->objects; object; object = object->next) {
+    for (lg_simdrv_object **link = &context->objects; *link; link = &(*link)->next) {
+        lg_simdrv_object *object = *link;
         if (object->kind == kind && object->id == (uintptr_t)handle) {
+            *link = object->next; // to the front: what is used is used again
+            object->next = context->objects;
+            context->objects = object;
             return object;
         }
     }

@@ -7,9 +7,7 @@
 // after a finding.
 //
 // The modes:
-//   blocking     each launch waits and returns its own error; nothing is launched after one. Races
-//   on
-//                shared memory are looked for (on a device that can)
+//   blocking     each launch waits and returns its own error; nothing is launched after one
 //   async        the loss's launches, then unrelated work: a kernel on the same stream, a kernel
 //   and a copy
 //                on another. The other stream is waited for first, so that an error surfaces at
@@ -25,6 +23,9 @@
 //                of the case's batch runs: `earlier_launch` says whose fault that is, and there is
 //                no failed launch. For kernels of policy assert, and only where it is asked for by
 //                name
+//
+// Races are looked for in every mode, on a device that can; in block_sizes on batches without a
+// fault.
 //
 // A launch's number counts all launches of the case, unrelated ones included; `calls_later` counts
 // the noted driver calls after the failing launch up to the one that returned the error: 0 is the

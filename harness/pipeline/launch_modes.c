@@ -152,7 +152,10 @@ static const char *compare(const lg_observation *base, lg_observation *other, co
                                other->status_text ? other->status_text : "success",
                                base->status_text ? base->status_text : "success");
     }
-    if (other->input_written) { // of the default nothing differs then: see below
+    if (other->race) { // of the default nothing differs then: see below
+        return lg_arena_printf(arena, "with block size %s there is a %s", size, other->race);
+    }
+    if (other->input_written) {
         return lg_arena_printf(arena, "with block size %s %s", size, other->input_written);
     }
     int64_t base_records = base->n_records + base->n_records_dropped;
@@ -207,8 +210,9 @@ bool lg_run_block_sizes(lg_device_session *session, const lg_run_request *reques
     double worst = 0;
     bool ok = true;
     const char *failure = NULL;
-    bool alike = base.input_written || base.not_run; // whatever the size
-    for (int i = 1; ok && i < n && !failure && !alike; i++) {
+    // Whatever the size, or with a race to tell already.
+    bool told = base.input_written || base.not_run || base.race;
+    for (int i = 1; ok && i < n && !failure && !told; i++) {
         options.block_size = i;
         lg_observation other;
         ok = lg_run_once(session, request, &options, &other, diags);

@@ -296,12 +296,51 @@ static void test_fences(void) {
     tear_down(&f);
 }
 
+// A race that leaves the numbers right, at the block sizes and in the modes that show it.
+static void test_races(void) {
+    static const struct {
+        const char *kernel;
+        lg_mode mode;
+        bool faulty;
+        bool race;
+        const char *failure; // of the mode
+    } rows[] = {
+        {"test/unordered", LG_MODE_BLOCKING, false, false, NULL},
+        {"test/unordered", LG_MODE_ASYNC, false, false, NULL},
+        {"test/unordered", LG_MODE_BLOCK_SIZES, false, true, "with block size 64 there is a race"},
+        {"test/unordered", LG_MODE_BLOCK_SIZES, true, false, NULL}, // not looked for there
+        {"test/unordered_by_default", LG_MODE_BLOCKING, false, true, NULL},
+        {"test/unordered_by_default", LG_MODE_BLOCKING, true, true, NULL},
+        {"test/unordered_by_default", LG_MODE_ASYNC, false, true, NULL},
+        {"test/unordered_by_default", LG_MODE_BLOCK_SIZES, false, true, NULL},
+    };
+    fixture f;
+    set_up(&f);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        lg_batch batch = make_batch(100, 5, LG_FLOAT32, LG_REDUCTION_NONE, LG_FORWARD);
+        batch.n_injections = rows[i].faulty;
+        lg_observation seen;
+        CU_ASSERT_TRUE_FATAL(run(&f, rows[i].kernel, &batch, rows[i].mode, &seen));
+        LG_CHECK_ROW(rows[i].kernel, seen.status == LG_STATUS_OK);
+        LG_CHECK_ROW(rows[i].kernel, (seen.race != NULL) == rows[i].race);
+        LG_CHECK_ROW(rows[i].kernel, !seen.race || strstr(seen.race, "test.cu:"));
+        bool failed = seen.mode_failure != NULL;
+        LG_CHECK_ROW(rows[i].kernel, failed == (rows[i].failure != NULL));
+        LG_CHECK_ROW(rows[i].kernel, !failed || strstr(seen.mode_failure, rows[i].failure));
+        lg_observation_free(&seen);
+        batch.n_injections = 0;
+        lg_batch_free(&batch);
+    }
+    tear_down(&f);
+}
+
 int main(void) {
     static const lg_test tests[] = {{"clean runs", test_clean},
                                     {"a bad label", test_bad_label},
                                     {"a poisoned context", test_poisoned_context},
                                     {"fault records", test_records},
                                     {"wrong kernels", test_wrong_kernels},
+                                    {"races", test_races},
                                     {"fences", test_fences}};
     return run_devrun_tests("pipeline/devrun", tests, sizeof tests / sizeof *tests);
 }
