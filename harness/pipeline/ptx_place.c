@@ -37,9 +37,9 @@ static const char *find_directive(const char *at, const char *end, const char *n
 }
 
 // `.file 1 "kernels/a.cu"`, with a time and a size behind it or without.
-static const char *file_of(const char *text, const char *end, long long number, lg_arena *arena) {
+static const char *file_in(const char *at, const char *end, long long number, lg_arena *arena) {
     char line[MAX_LINE];
-    for (const char *at = text; (at = find_directive(at, end, ".file", line)) != NULL;) {
+    while ((at = find_directive(at, end, ".file", line)) != NULL) {
         long long got = 0;
         char name[MAX_LINE];
         if (sscanf(line, "%lld \"%4095[^\"]", &got, name) == 2 && got == number) {
@@ -47,6 +47,19 @@ static const char *file_of(const char *text, const char *end, long long number, 
         }
     }
     return NULL;
+}
+
+// Looks between the pieces only, from behind: there nvcc puts them.
+static const char *file_of(const char *text, size_t n, const lg_ptx_index *index, long long number,
+                           lg_arena *arena) {
+    const char *found = NULL;
+    size_t end = n;
+    for (size_t i = index->n_pieces + 1; i-- > 0 && !found;) {
+        size_t start = i > 0 ? index->pieces[i - 1].end : 0;
+        found = file_in(text + start, text + end, number, arena);
+        end = i > 0 ? index->pieces[i - 1].start : 0;
+    }
+    return found;
 }
 
 bool lg_ptx_entry_place(const char *text, size_t n, const lg_ptx_index *index, const char *entry,
@@ -58,7 +71,7 @@ bool lg_ptx_entry_place(const char *text, size_t n, const lg_ptx_index *index, c
     bool ok = piece &&
               find_directive(text + piece->start, text + piece->end, ".loc", rest) != NULL &&
               sscanf(rest, "%lld %lld", &number, &found) == 2 && found >= 1 && found <= INT_MAX;
-    *file = ok ? file_of(text, text + n, number, arena) : NULL;
+    *file = ok ? file_of(text, n, index, number, arena) : NULL;
     *line = (int)(ok ? found : 0);
     return *file != NULL;
 }
