@@ -23,9 +23,9 @@ lg_formula_value lg_binary_weigh(const lg_binary_element *e, double log_p, doubl
 enum { LG_FORMULA_PARAMETERS = 12 };
 typedef struct lg_formula_row {
     lg_cause cause;
+    int n;                      // parameters to try; 0: 0 alone
     const char *before, *after; // the parameter stands between them; NULL: there is none
     lg_formula formula;
-    int n; // parameters to try; 0: 0 alone
     double parameters[LG_FORMULA_PARAMETERS];
     // The parameter that one wrong element has, where there is one a row; NULL: the list is all. It
     // explains that element whatever made it, so that another one has to agree.

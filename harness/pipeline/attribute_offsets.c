@@ -117,7 +117,7 @@ static int64_t place(const lg_batch *batch, const lg_tensor *tensor, int64_t i, 
 }
 
 static bool is_cut(const lg_suspicion *s, const search *find, const char *name, const char **why) {
-    int64_t index[LG_MAX_RANK], parts[N_PARTS];
+    int64_t index[LG_MAX_RANK] = {0}, parts[N_PARTS];
     int64_t n = lg_tensor_numel(find->tensor);
     for (int64_t i = 0; i < n; i++) {
         int64_t offset = place(s->batch, find->tensor, i, index, parts);

@@ -164,7 +164,9 @@ bool lg_sim_back(lg_sim *sim, uint64_t base, size_t bytes) {
     }
     alloc->bytes = 0;
     alloc->write_bytes = 0;
-    memmove(&sim->allocs[at + 1], &sim->allocs[at], (sim->n_allocs - at) * sizeof *sim->allocs);
+    for (size_t i = sim->n_allocs; i > at; i--) {
+        sim->allocs[i] = sim->allocs[i - 1];
+    }
     sim->allocs[at] = alloc;
     sim->n_allocs++;
     sim->bytes_in_use += bytes;

@@ -105,7 +105,8 @@ static uint32_t take_line(lg_race *race) {
         return number;
     }
     if (race->n_used == race->n_chunks * CHUNK) {
-        race->chunks = lg_xrealloc(race->chunks, (race->n_chunks + 1) * sizeof *race->chunks);
+        size_t n = race->n_chunks + 1;
+        race->chunks = lg_xrealloc(race->chunks, n * sizeof *race->chunks);
         race->chunks[race->n_chunks++] = lg_xcalloc(CHUNK, sizeof(lg_race_line));
     }
     return race->n_used++;

@@ -56,7 +56,7 @@ static inline bool lg_race_writes(const lg_race_use *use) {
 // The line, ready for the running block to use.
 lg_race_line *lg_race_open_line(lg_race *race, lg_race_lines *lines, uint64_t number);
 lg_race_line *lg_race_line_at(const lg_race *race, uint32_t number);
-void lg_race_spare_line(lg_race *race, uint32_t number);
+void lg_race_spare_line(lg_race *race, uint32_t made);
 void lg_race_drop_empty(lg_race_line *at); // uses of no grain, of `more`
 // Takes the running warp's use down.
 void lg_race_add(const lg_exec *x, lg_race_line *at, const lg_race_use *now);

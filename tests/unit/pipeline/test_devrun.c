@@ -325,8 +325,9 @@ static void test_races(void) {
         LG_CHECK_ROW(rows[i].kernel, (seen.race != NULL) == rows[i].race);
         LG_CHECK_ROW(rows[i].kernel, !seen.race || strstr(seen.race, "test.cu:"));
         bool failed = seen.mode_failure != NULL;
-        LG_CHECK_ROW(rows[i].kernel, failed == (rows[i].failure != NULL));
-        LG_CHECK_ROW(rows[i].kernel, !failed || strstr(seen.mode_failure, rows[i].failure));
+        const char *failure = rows[i].failure;
+        LG_CHECK_ROW(rows[i].kernel, failed == (failure != NULL));
+        LG_CHECK_ROW(rows[i].kernel, !failed || (failure && strstr(seen.mode_failure, failure)));
         lg_observation_free(&seen);
         batch.n_injections = 0;
         lg_batch_free(&batch);

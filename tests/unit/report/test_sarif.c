@@ -53,7 +53,7 @@ static void check_structure(const json_t *log) {
     const json_t *root = json_object_get(json_object_get(run, "originalUriBaseIds"), "SRCROOT");
     const char *root_uri = text_at(root, "uri");
     CU_ASSERT_EQUAL(strncmp(root_uri, "file:///", 8), 0);
-    CU_ASSERT_EQUAL(root_uri[strlen(root_uri) - 1], '/');
+    CU_ASSERT_TRUE(*root_uri && root_uri[strlen(root_uri) - 1] == '/');
     size_t i;
     json_t *result;
     CU_ASSERT_TRUE(json_is_array(json_object_get(run, "results")));
