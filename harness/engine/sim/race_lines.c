@@ -106,6 +106,8 @@ static uint32_t take_line(lg_race *race) {
     }
     if (race->n_used == race->n_chunks * CHUNK) {
         size_t n = race->n_chunks + 1;
+        // The size of a pointer is meant: it is an array of them.
+        // NOLINTNEXTLINE(bugprone-sizeof-expression)
         race->chunks = lg_xrealloc(race->chunks, n * sizeof *race->chunks);
         race->chunks[race->n_chunks++] = lg_xcalloc(CHUNK, sizeof(lg_race_line));
     }
