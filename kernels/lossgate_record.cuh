@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring of fault records that kernels of the `report` policy write and the host reads, also after the
-// context has died. Host mirror: harness/model/observation.h (lg_fault_record), 64 bytes a record.
+// context has died. Host mirror: harness/result/observation.h (lg_fault_record), 64 bytes a record.
 #pragma once
 #include <cstdint>
 

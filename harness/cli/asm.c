@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 
 #include "engine/ptx/ptx.h"
-#include "pipeline/compile.h"
+#include "device/compile.h"
 #include "support/alloc.h"
 #include "support/str.h"
 

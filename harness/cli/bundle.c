@@ -2,10 +2,10 @@
 #include "cli/bundle.h"
 
 #include "cli/cli.h"
-#include "model/scenario_read.h"
+#include "scenario/read.h"
 #include "model/tensor_file.h"
-#include "pipeline/attribute.h"
-#include "pipeline/generate.h"
+#include "attribute/attribute.h"
+#include "batch/generate.h"
 #include "report/report.h"
 #include "support/alloc.h"
 #include "support/str.h"

@@ -11,7 +11,7 @@
 #ifndef LG_CLI_BUNDLE_H
 #define LG_CLI_BUNDLE_H
 
-#include "model/case.h"
+#include "result/case.h"
 #include "support/error.h"
 
 #include <stdbool.h>

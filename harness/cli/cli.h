@@ -6,9 +6,9 @@
 #define LG_CLI_CLI_H
 
 #include "engine/driver.h"
-#include "model/kernel_spec.h"
-#include "model/observer.h"
-#include "model/scenario.h"
+#include "manifest/manifest.h"
+#include "result/observer.h"
+#include "scenario/scenario.h"
 #include "support/error.h"
 
 enum lg_exit {

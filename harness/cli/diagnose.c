@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
 
-#include "pipeline/diagnose.h"
+#include "diagnose/diagnose.h"
 #include "support/str.h"
 
 #include <string.h>

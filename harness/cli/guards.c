@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
 
-#include "pipeline/guards.h"
+#include "guards/guards.h"
 #include "support/alloc.h"
 
 #include <errno.h>

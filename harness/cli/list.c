@@ -76,7 +76,7 @@ static int list_policies(const lg_cli *cli) {
     static const char *const helps[] = {
         "",
 #define LG_POLICY(id, name, help) help,
-#include "model/policy.def"
+#include "manifest/policy.def"
 #undef LG_POLICY
     };
     for (int p = LG_POLICY_UNSET + 1; p < LG_N_POLICIES; p++) {

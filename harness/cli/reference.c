@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
 
-#include "pipeline/attribute.h"
-#include "pipeline/session_case.h"
+#include "attribute/attribute.h"
+#include "session/case.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-#include "pipeline/session.h"
+#include "session/session.h"
 
 // Filters, seed, compiler and cache of the command line; `cache` (lg_cli_cache) stays the caller's.
 lg_session_options lg_cli_session(const lg_cli *cli, const lg_driver *driver,

@@ -2,8 +2,8 @@
 #include "cli/cli.h"
 #include "cli/session_options.h"
 
-#include "model/scenario_read.h"
-#include "pipeline/shrink.h"
+#include "scenario/read.h"
+#include "shrink/shrink.h"
 #include "support/plain.h"
 #include "support/str.h"
 

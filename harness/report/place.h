@@ -3,7 +3,7 @@
 #ifndef LG_REPORT_PLACE_H
 #define LG_REPORT_PLACE_H
 
-#include "model/case.h"
+#include "result/case.h"
 
 #include <stdbool.h>
 
@@ -12,7 +12,7 @@
 char *lg_repository_root(void);
 
 // The file of a place of a kernel: the compiler was started in the parent of the source's folder
-// (pipeline/compile.h). Absolute where the source is known; malloc'd.
+// (device/compile.h). Absolute where the source is known; malloc'd.
 char *lg_kernel_file(const lg_kernel *kernel, const char *file);
 
 // `path` (relative ones: to the current folder) as a URI: relative to `root` when it lies in it,

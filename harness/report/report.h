@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writers: each is an observer (model/observer.h). Files are written to a temporary name and
+// The writers: each is an observer (result/observer.h). Files are written to a temporary name and
 // renamed, except cases.jsonl, which is flushed line by line so that a kill loses at most one case.
 #ifndef LG_REPORT_REPORT_H
 #define LG_REPORT_REPORT_H
 
-#include "model/observer.h"
+#include "result/observer.h"
 #include "support/error.h"
 
 #include <stdio.h>

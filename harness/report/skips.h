@@ -3,7 +3,7 @@
 #ifndef LG_REPORT_SKIPS_H
 #define LG_REPORT_SKIPS_H
 
-#include "model/case.h"
+#include "result/case.h"
 #include "report/names.h"
 
 #include <stdio.h>

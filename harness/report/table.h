@@ -3,7 +3,7 @@
 #ifndef LG_REPORT_TABLE_H
 #define LG_REPORT_TABLE_H
 
-#include "model/case.h"
+#include "result/case.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 // Batches with label faults for measuring attribution: a cause (or two), a spread of the classes, a
 // size, a dtype, ignored rows. Draw i of a seed and world is always the same batch.
 //
-// Two worlds. `priors` draws from the beliefs of pipeline/priors.h: what attribution states as 90 %
+// Two worlds. `priors` draws from the beliefs of labels/priors.h: what attribution states as 90 %
 // must then be right in 90 %. `other` shares the meaning of the faults with it and nothing else:
 // its frequencies, spreads, counts and values are others (attribution_world.h), so that it shows
 // what the statements are worth where the beliefs are off.
@@ -10,7 +10,7 @@
 #define LG_BENCH_ATTRIBUTION_DRAW_H
 
 #include "attribution_world.h"
-#include "pipeline/generate.h"
+#include "batch/generate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #define LG_BENCH_ATTRIBUTION_KERNELS_H
 
 #include "attribution_values.h"
-#include "model/loss.h"
-#include "model/observation.h"
+#include "reference/reference.h"
+#include "result/observation.h"
 
 typedef struct broken {
     draw *d;

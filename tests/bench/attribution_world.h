@@ -4,16 +4,16 @@
 #define LG_BENCH_ATTRIBUTION_WORLD_H
 
 #include "model/rng.h"
-#include "model/scenario.h"
-#include "pipeline/generate_labels.h"
-#include "pipeline/priors.h"
+#include "scenario/scenario.h"
+#include "labels/draw.h"
+#include "labels/priors.h"
 
 #include <math.h>
 
 enum { DRAW_MAX_ROWS = 10000, DRAW_MAX_CLASSES = 50000, DRAW_MAX_URN = 2000 };
 
 typedef enum world {
-    WORLD_PRIORS, // the beliefs of pipeline/priors.h
+    WORLD_PRIORS, // the beliefs of labels/priors.h
     WORLD_OTHER,  // deliberately different ones
 } world;
 

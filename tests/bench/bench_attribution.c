@@ -8,7 +8,7 @@
 //   bench_attribution [--batches N] [--seed S] [--clean SHARE] [--world priors|other]
 #include "attribution_draw.h"
 #include "attribution_values.h"
-#include "pipeline/attribute.h"
+#include "attribute/attribute.h"
 #include "support/strparse.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 //
 //   bench_attribution_kernels [--cases N] [--seed S]
 #include "attribution_kernels.h"
-#include "pipeline/attribute.h"
+#include "attribute/attribute.h"
 #include "support/strparse.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 // How fast logs are read: a flood of one assert, behind a logger's changing prefix, in a
 // container's JSON, in colours, of two asserts that alternate; an ordinary training log, and one
 // line without an end; beside memchr over the same bytes. Processor time.
-#include "pipeline/explain.h"
+#include "explain/explain.h"
 #include "support/alloc.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // Nanoseconds per element of the reference, forward and backward, on one core, beside a copy of the
 // same bytes in the same run. Arguments: [rows [classes]], by default 4096 50257. The gradient is
 // taken in ranges of rows, as a comparison takes it, so the run needs the batch and little more.
-#include "model/loss.h"
+#include "reference/reference.h"
 #include "support/alloc.h"
 
 #include <math.h>

@@ -9,8 +9,8 @@
 //                                        machine has; the best of several launches counts
 #include "engine/ptx/ptx.h"
 #include "engine/sim/sim.h"
-#include "pipeline/compile.h"
-#include "pipeline/ptx_slice.h"
+#include "device/compile.h"
+#include "device/ptx_slice.h"
 #include "support/alloc.h"
 
 #include <math.h>

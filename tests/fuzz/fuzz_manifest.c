@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a manifest: kernels that are whole, or errors that name a place.
-#include "model/kernel_spec.h"
+#include "manifest/manifest.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,7 @@ function(lg_add_lane_isa name)
   target_compile_definitions(lg_lane_${name} PRIVATE LG_ISA=${name} LG_LANE_ISA="${name}")
   target_compile_options(lg_lane_${name} PRIVATE ${lane_options} ${ARGN})
   target_include_directories(lg_lane_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_sources(lg_sim PRIVATE $<TARGET_OBJECTS:lg_lane_${name}>)
+  target_sources(lg_engine_sim PRIVATE $<TARGET_OBJECTS:lg_lane_${name}>)
 endfunction()
 
 # The same source makes all three. Under a sanitizer the baseline is checked in full and the others stay

@@ -3,7 +3,7 @@
 #ifndef LG_TESTS_REPORT_FIXTURE_H
 #define LG_TESTS_REPORT_FIXTURE_H
 
-#include "model/case.h"
+#include "result/case.h"
 
 #include <math.h>
 #include <stdio.h>

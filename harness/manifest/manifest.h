@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// A manifest (kernels/*.yaml) as data: how to call kernels the harness did not write.
+//
+// A manifest's kernel may name several policies; reading expands `{policy}` so that each lg_kernel
+// has one. `{dtype}` and `{target}` in entry names are filled when a case is planned.
+#ifndef LG_MANIFEST_MANIFEST_H
+#define LG_MANIFEST_MANIFEST_H
+
+#include "model/batch.h"
+#include "support/arena.h"
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum lg_policy {
+    LG_POLICY_UNSET = 0,
+#define LG_POLICY(id, name, help) LG_POLICY_##id,
+#include "manifest/policy.def"
+#undef LG_POLICY
+    LG_N_POLICIES
+} lg_policy;
+
+const char *lg_policy_name(lg_policy policy);
+const char *const *lg_policy_names(size_t *n); // without "unset"
+
+typedef enum lg_mode {
+    LG_MODE_UNSET = 0,
+#define LG_MODE(id, name, help) LG_MODE_##id,
+#include "manifest/mode.def"
+#undef LG_MODE
+    LG_N_MODES
+} lg_mode;
+
+const char *lg_mode_name(lg_mode mode);
+const char *lg_mode_help(lg_mode mode);
+const char *const *lg_mode_names(size_t *n); // without "unset"
+
+// A size expression over the names of the argument vocabulary, kept as text; parsed and evaluated
+// by manifest/expr.h: integers, names, + - * / (floor), ceil_div(a,b), min, max, next_pow2.
+typedef const char *lg_expr;
+
+typedef struct lg_stage {
+    const char *entry; // with {dtype} and {target} still in it
+    lg_loc loc;
+    lg_direction direction; // LG_FORWARD or LG_BACKWARD
+    lg_expr grid[3];        // missing dimensions are "1"
+    lg_expr block[3];
+    int n_block_x;          // legal x block sizes: block_x[0] is the default, the rest are for the
+    const lg_expr *block_x; // block_sizes mode; empty: only block[0]
+    lg_expr shared_bytes;   // dynamic shared memory; NULL: 0
+    lg_expr recorder; // which thread of the launch, counted over all its blocks, writes the fault
+                      // record of `row`; NULL: not told. Also knows `threads`, of the launch
+    int n_args;
+    const char **args; // names of the vocabulary, in parameter order
+    lg_loc args_loc;   // of the list; no line when the stage was not read from a file
+} lg_stage;
+
+typedef struct lg_scratch {
+    const char *name; // used as `scratch_<name>` in args
+    lg_expr bytes;
+} lg_scratch;
+
+typedef struct lg_kernel {
+    const char *name; // "nll_loss/reduce/assert"
+    const char *manifest;
+    lg_loc loc;
+    lg_loss_kind family;
+    lg_policy policy;
+    const char *source;      // resolved path of the .cu, or NULL
+    const char *ptx;         // resolved path of a .ptx, or NULL
+    const char **nvcc_flags; // extra flags from the manifest (`nvcc_flags: [-DNDEBUG]`)
+    int n_nvcc_flags;
+    // What it can take; a bit for each value of the enum (1u << value).
+    uint32_t input_dtypes;
+    uint32_t target_dtypes;
+    uint32_t reductions;
+    bool probability_targets;         // takes probabilities (only those)
+    bool zero_log_zero;               // a class of probability 0 adds 0, whatever its logit is
+    bool label_smoothing;             // honours loss.label_smoothing
+    bool weights;                     // honours class weights
+    bool unbatched, batched, spatial; // input shapes C, N×C, N×C×d…
+    bool strided;                     // takes the strides as arguments
+    bool total_weight_accumulates;    // total_weight has the accumulator's dtype (float32 for the
+                                      // halves) instead of the input's
+    bool zero_grad_input; // grad_input is zero-filled rather than poisoned before backward: the
+                          // kernel writes only the cells it owns (as PyTorch's NLL backward)
+    int n_scratch;
+    lg_scratch *scratch;
+    int n_stages;
+    lg_stage *stages;
+} lg_kernel;
+
+// The directions it has stages for.
+lg_direction lg_kernel_directions(const lg_kernel *kernel);
+
+typedef struct lg_kernel_set {
+    lg_arena arena;
+    int64_t n;
+    lg_kernel *items;
+} lg_kernel_set;
+
+// Reads one manifest and appends its kernels; *all* errors. Two kernels of one name are an error.
+bool lg_kernels_read(const char *path, lg_kernel_set *set, lg_diags *diags);
+// As lg_kernels_read, but after errors it keeps the kernels and stages whose entries and types are
+// known, to look for further errors in what they compile to: an unknown argument is NULL there, and
+// n_args is -1 when the list is not known. Not for running.
+bool lg_kernels_read_for_check(const char *path, lg_kernel_set *set, lg_diags *diags);
+// As lg_kernels_read for a manifest that is in memory; `name` is its path.
+bool lg_kernels_read_text(const char *name, const char *text, size_t n, lg_kernel_set *set,
+                          lg_diags *diags);
+void lg_kernel_set_free(lg_kernel_set *set);
+
+// The argument vocabulary (args.def): name, kind (buffer, size, option), type, help.
+const char *const *lg_arg_names(size_t *n);
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of a file with errors: a check looks only at values that were taken, so that one
+// error neither hides the others nor brings forth false ones.
+#include "scenario/tables.h"
+
+#include <string.h>
+
+static bool overlap(const char *a, const char *b) {
+    size_t n_a = strlen(a);
+    size_t n_b = strlen(b);
+    size_t n = n_a < n_b ? n_a : n_b;
+    return strncmp(a, b, n) == 0 && (n_a == n_b || (n_a > n_b ? a : b)[n] == '.');
+}
+
+// A matrix key with an error: its values are not in place.
+static bool varied_wrongly(const lg_scenario_reader *reader, const char *path) {
+    const lg_yaml_node *matrix = lg_yaml_get(reader->root, "matrix");
+    bool is_map = matrix && matrix->kind == LG_YAML_MAP;
+    for (int64_t i = 0; is_map && i < matrix->n; i++) {
+        const lg_yaml_entry *axis = &matrix->entries[i];
+        if (axis->value->refused && overlap(axis->key->text, path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lg_scenario_knows(lg_scenario_reader *reader, const char *paths) {
+    char path[160];
+    while (*paths) {
+        size_t length = strcspn(paths, " ");
+        if (length >= sizeof path) {
+            return false;
+        }
+        memcpy(path, paths, length);
+        path[length] = '\0';
+        bool no_kind = strcmp(path, "loss.kind") == 0 && reader->scenario->loss.kind == 0;
+        if (no_kind || !lg_yaml_known(reader->root, path) || varied_wrongly(reader, path)) {
+            return false;
+        }
+        paths += length + (paths[length] == ' ');
+    }
+    return true;
+}
+
+// Whether sizes that are left out would be those of listed arrays, and these are not known.
+static bool listed_unknown(lg_scenario_reader *reader) {
+    bool sources = lg_scenario_knows(reader, "batch.logits.values batch.logits.file "
+                                             "batch.targets.values batch.targets.file");
+    bool listed = lg_scenario_has(reader, "batch.logits.values") ||
+                  lg_scenario_has(reader, "batch.logits.file") ||
+                  lg_scenario_has(reader, "batch.targets.values") ||
+                  lg_scenario_has(reader, "batch.targets.file");
+    return !sources ||
+           (listed && !lg_scenario_knows(reader, "loss.kind batch.classes batch.samples "
+                                                 "batch.logits.shape batch.targets.shape "
+                                                 "batch.targets.kind batch.targets.distribution"));
+}
+
+bool lg_scenario_knows_sizes(lg_scenario_reader *reader) {
+    if (!lg_scenario_knows(reader, "loss.kind batch.unbatched batch.samples batch.extent "
+                                   "batch.classes")) {
+        return false;
+    }
+    bool given = lg_scenario_has(reader, "batch.samples") &&
+                 lg_scenario_has(reader, "batch.extent") &&
+                 lg_scenario_has(reader, "batch.classes");
+    return given || !listed_unknown(reader);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenario/scenario.h"
+
+static const char *const distributions[] = {
+    [LG_DIST_DEFAULT] = "default",         [LG_DIST_NORMAL] = "normal",
+    [LG_DIST_UNIFORM] = "uniform",         [LG_DIST_CONSTANT] = "constant",
+    [LG_DIST_ROUND_ROBIN] = "round_robin", [LG_DIST_ZIPF] = "zipf",
+    [LG_DIST_SIMPLEX] = "simplex",
+};
+
+static const char *const float_forms[] = {
+    [LG_FLOAT_REFUSED] = "refused",
+    [LG_FLOAT_BITS] = "bits",
+    [LG_FLOAT_TRUNCATED] = "truncated",
+};
+
+static const char *const form_names[] = {
+#define LG_FORM(cause, name, help) name,
+#include "scenario/fault_form.def"
+#undef LG_FORM
+};
+
+static const lg_cause form_causes[] = {
+#define LG_FORM(cause, name, help) LG_CAUSE_##cause,
+#include "scenario/fault_form.def"
+#undef LG_FORM
+};
+
+const char *lg_distribution_name(lg_distribution distribution) {
+    return (unsigned)distribution <= LG_DIST_SIMPLEX ? distributions[distribution] : "invalid";
+}
+
+const char *lg_float_form_name(lg_float_form form) {
+    return (unsigned)form <= LG_FLOAT_TRUNCATED ? float_forms[form] : "invalid";
+}
+
+const char *const *lg_distribution_names(size_t *n) {
+    *n = LG_DIST_SIMPLEX;
+    return distributions + LG_DIST_NORMAL;
+}
+
+const char *const *lg_float_form_names(size_t *n) {
+    *n = LG_FLOAT_TRUNCATED + 1;
+    return float_forms;
+}
+
+const char *const *lg_fault_forms(lg_cause kind, size_t *n) {
+    // The forms of a cause stand together in the table.
+    size_t n_forms = sizeof form_causes / sizeof *form_causes;
+    size_t first = 0;
+    while (first < n_forms && form_causes[first] != kind) {
+        first++;
+    }
+    *n = 0;
+    while (first + *n < n_forms && form_causes[first + *n] == kind) {
+        (*n)++;
+    }
+    return form_names + first;
+}
+
+void lg_scenario_set_free(lg_scenario_set *set) {
+    lg_arena_free(&set->arena);
+    *set = (lg_scenario_set){0};
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scenario file as data: what to generate, what to inject, where to run it, what must be seen.
+//
+// Reading is in scenario/read.h. A scenario with a matrix is expanded into points, each a
+// scenario of its own with `matrix` empty and `point` naming the choices.
+#ifndef LG_SCENARIO_SCENARIO_H
+#define LG_SCENARIO_SCENARIO_H
+
+#include "model/batch.h"
+#include "model/cause.h"
+#include "scenario/relation.h"
+#include "model/verdict.h"
+#include "support/arena.h"
+#include "support/error.h"
+#include "support/lists.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum lg_array_source {
+    LG_ARRAY_ABSENT = 0, // not given: the default of the place (weight: none)
+    LG_ARRAY_GENERATED,
+    LG_ARRAY_VALUES, // {values: [...], shape: [...]}
+    LG_ARRAY_FILE,   // {file: x.npy}
+} lg_array_source;
+
+// Logits: NORMAL(scale), UNIFORM(lo, hi), CONSTANT(lo). Index targets: UNIFORM over classes,
+// ROUND_ROBIN (n mod K), ZIPF (frequency ~ 1/(k+1)), CONSTANT. Probabilities: SIMPLEX.
+typedef enum lg_distribution {
+    LG_DIST_DEFAULT = 0,
+    LG_DIST_NORMAL,
+    LG_DIST_UNIFORM,
+    LG_DIST_CONSTANT,
+    LG_DIST_ROUND_ROBIN,
+    LG_DIST_ZIPF,
+    LG_DIST_SIMPLEX,
+} lg_distribution;
+
+typedef struct lg_array_spec {
+    lg_array_source source;
+    lg_dtype dtype; // LG_DTYPE_NONE: default of the place, or the file's
+    lg_distribution distribution;
+    bool probabilities; // targets: class probabilities (or BCE targets), not class indices
+    bool open_dtype;    // class indices whose dtype was not given: the values are what matters
+    bool default_dtype; // floats whose dtype was not given: the input's (its own: float32)
+    double scale, lo, hi;
+    lg_f64_list values;     // as doubles, for float dtypes
+    lg_i64_list int_values; // the same numbers when all are integers in int64 (exact beyond 2^53)
+    bool values_are_integers;
+    lg_i64_list shape;  // with `values`; empty: 1-D
+    bool scalar;        // the shape was given as []: one number without a dimension
+    lg_i64_list stride; // element strides of the view handed to kernels; empty: contiguous
+    const char *file;   // resolved path (relative to the scenario's folder), already confined
+} lg_array_spec;
+
+typedef enum lg_float_form {
+    LG_FLOAT_REFUSED = 0, // handed over as floats: a checked call refuses the dtype
+    LG_FLOAT_BITS,        // the float labels' bits viewed as int64 (float32: two labels a row)
+    LG_FLOAT_TRUNCATED,   // fractional labels cast to int64 by the loader
+} lg_float_form;
+
+const char *lg_distribution_name(lg_distribution distribution);
+const char *lg_float_form_name(lg_float_form form);
+const char *const *lg_distribution_names(size_t *n); // from LG_DIST_NORMAL on
+const char *const *lg_float_form_names(size_t *n);
+
+// The named forms of a fault (fault_form.def): what its `where` may be; n is 0 when it takes none.
+// The first is the default.
+const char *const *lg_fault_forms(lg_cause kind, size_t *n);
+
+// One injected fault with the parameters it uses; the field table says which belong to which kind.
+typedef struct lg_fault_spec {
+    lg_cause kind;
+    lg_loc loc;
+    int64_t head_width; // wrong_head_width: the C of the input (default K-1, at least 1)
+    lg_i64_list rows;   // exact rows to spoil; empty: `count` rows drawn from the FAULT stream
+    int64_t count;      // default 1
+    double fraction;    // of the rows, instead of count; 0: unused
+    lg_i64_list values; // values to write, cycled; empty: the default of the kind
+    lg_float_form form; // float_targets
+    lg_dtype dtype;     // float_targets: float32/float64; target_dtype, weight_vector: wrong dtype
+    int64_t length;     // weight_vector: wrong length
+    double number;      // value_domain, bce_range, weight_vector, nonfinite_logits: value written
+    const char *where; // one of lg_fault_forms(kind), the first when not given; NULL: kind has none
+    lg_i64_list shape; // shape_layout: the wrong target shape
+} lg_fault_spec;
+
+typedef struct lg_batch_spec {
+    uint64_t seed;
+    int64_t samples;         // N
+    bool unbatched;          // input of shape C: no sample axis
+    lg_i64_list extent;      // d1, d2 …
+    int64_t classes;         // K
+    double ignored_fraction; // of rows set to ignore_index in a generated batch; default 0
+    lg_array_spec logits;
+    lg_array_spec targets;
+} lg_batch_spec;
+
+typedef struct lg_expect {
+    bool has_verdict;
+    lg_verdict verdict;
+    bool has_cause;
+    lg_cause cause;
+    uint32_t causes; // bit (1 << lg_cause) of each that must be among those named; 0: not asked
+    bool has_rows;
+    lg_i64_list rows;
+    bool has_attribution;
+    lg_attribution attribution;
+    const char *advice;        // part of the advice for a named cause, or NULL
+    const char *evidence;      // part of the headline or of a named cause's evidence, or NULL
+    const char *surfaced_at;   // pattern: the call that returned the error, "host_check", "none"
+    const char *failed_launch; // pattern: the entry that failed, or "none"
+    lg_f64_list loss;          // what the kernel must return, all of it; n is 0: not asked
+    double loss_tolerance;     // how far a finite number may be from it
+} lg_expect;
+
+typedef struct lg_scenario {
+    const char *path; // as given on the command line or found by the walk
+    const char *name; // path without extension, relative to the scenarios folder: "faults/negative"
+    const char *title;
+    const char *origin; // or NULL
+    lg_loss_options loss;
+    lg_array_spec weight; // {uniform: [lo, hi]} is GENERATED with lo, hi
+    lg_array_spec pos_weight;
+    lg_array_spec grad_output;
+    lg_batch_spec batch;
+    int n_faults;
+    lg_fault_spec faults[LG_MAX_FAULTS];
+    lg_str_list kernels; // globs; empty: every kernel of the family
+    bool foreign;        // only kernels of manifests that the user gave
+    lg_str_list modes;   // globs; empty: every mode
+    uint32_t relations;  // LG_RELATION_BIT of each that is checked beside the loss
+    lg_expect expect;
+    const char *point; // "batch.samples=31 batch.classes=3", "" without a matrix
+} lg_scenario;
+
+// A file's scenarios: one a matrix point, in the order of the file (last axis fastest).
+typedef struct lg_scenario_set {
+    lg_arena arena; // owns everything below
+    int64_t n;
+    lg_scenario *items;
+} lg_scenario_set;
+
+void lg_scenario_set_free(lg_scenario_set *set);
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where in the kernel's source somebody should look who reads of a case.
+#include "device/buffers.h"
+#include "device/internal.h"
+#include "device/ptx_place.h"
+#include "session/case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool lg_device_entry_place(lg_device_session *session, const lg_kernel *kernel,
+                           const lg_stage *stage, lg_dtype input, lg_dtype target, lg_arena *arena,
+                           lg_source_place *out) {
+    lg_diags dropped = {0};
+    const lg_prepared_kernel *prepared = lg_device_find(session, kernel, &dropped);
+    const lg_ptx_source *ptx = prepared ? &session->ptx[prepared->ptx] : NULL;
+    char *entry = lg_entry_name(kernel, stage->entry, input, target);
+    bool found = ptx && ptx->file.ptx &&
+                 lg_ptx_entry_place(ptx->file.ptx, ptx->file.n_bytes, &ptx->index, entry, arena,
+                                    &out->file, &out->line);
+    out->what = found ? lg_arena_printf(arena, "the entry %s", entry) : NULL;
+    free(entry);
+    lg_diags_free(&dropped);
+    return found;
+}
+
+// The stage that writes what was wrong: the last one that is given it.
+static const lg_stage *stage_to_blame(const lg_case_result *result) {
+    const lg_kernel *kernel = result->what->kernel;
+    bool gradient = result->reason && strstr(result->reason, "grad_input");
+    lg_arg_id wanted = gradient ? LG_ARG_GRAD_INPUT : LG_ARG_OUTPUT;
+    for (int i = kernel->n_stages; i-- > 0;) {
+        if (lg_stage_takes(&kernel->stages[i], wanted)) {
+            return &kernel->stages[i];
+        }
+    }
+    return kernel->n_stages > 0 ? &kernel->stages[kernel->n_stages - 1] : NULL;
+}
+
+void lg_case_place(lg_device_session *device, const lg_batch *handed, lg_case_run *run) {
+    lg_case_result *result = &run->result;
+    const lg_observation *seen = &result->observation;
+    if (result->verdict == LG_SKIPPED || seen->refused_on_host) {
+        return; // no line of the kernel has a part in it
+    }
+    if (seen->n_asserts_kept > 0 && seen->asserts[0].file) {
+        result->place = (lg_source_place){.file = seen->asserts[0].file,
+                                          .line = seen->asserts[0].line,
+                                          .what = "the guard that fired"};
+        return;
+    }
+    if (seen->memory.present && seen->memory.file) {
+        result->place = (lg_source_place){
+            .file = seen->memory.file, .line = seen->memory.line, .what = "the bad access"};
+        return;
+    }
+    const lg_stage *stage = stage_to_blame(result);
+    if (stage && !lg_device_entry_place(device, result->what->kernel, stage, handed->input.dtype,
+                                        lg_batch_device_target(handed)->dtype, &run->arena,
+                                        &result->place)) {
+        result->place = (lg_source_place){0};
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is made of the texts of host checks and CPU kernels, with decoys among them.
+#include "unit/explain/helpers.h"
+
+static const log_row rows[] = {
+    {"paddle on the CPU, negative",
+     "OutOfRangeError: label value should >= 0 when label value(-1) not equal to "
+     "ignore_index(-100)\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_NEGATIVE_LABELS, 0, 0,
+     "Paddle's cross_entropy on the CPU", "negative_labels"},
+    {"no class axis", "RuntimeError: Expected 1 or more dimensions (got 0)\n", LG_LOG_LOSS_FAULT,
+     LG_WHAT_SHAPE, 1, 1, -1, LG_CAUSE_SHAPE_LAYOUT, 0, 0, "the input has no class axis",
+     "shape_layout"},
+    {"cpu, a label of a missing class", "IndexError: Target 3 is out of bounds.\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_WRONG_HEAD_WIDTH,
+     LG_CAUSE_ONE_BASED_LABELS, LG_CAUSE_NEGATIVE_LABELS, "label 3 needs 4 outputs at least",
+     "head_width: 3"},
+    {"cpu, -1", "IndexError: Target -1 is out of bounds.\n", LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1,
+     -1, LG_CAUSE_NEGATIVE_LABELS, LG_CAUSE_OVER_SHIFTED_LABELS, LG_CAUSE_WRONG_HEAD_WIDTH,
+     "values    -1", "values: [-1]"},
+    {"cpu, -100", "IndexError: Target -100 is out of bounds.\n", LG_LOG_LOSS_FAULT, LG_WHAT_LABEL,
+     1, 1, -1, LG_CAUSE_SENTINEL_MISMATCH, 0, LG_CAUSE_OVER_SHIFTED_LABELS,
+     "set ignore_index to it", "ignore_index: -1"},
+    {"cpu, 255 is most often a void class", "IndexError: Target 255 is out of bounds.\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_SENTINEL_MISMATCH, 0, 0,
+     " 1.  sentinel_mismatch", "values: [255]"},
+    {"cpu, a NaN that was cast", "IndexError: Target -9223372036854775808 is out of bounds.\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_CORRUPT_LABELS, 0,
+     LG_CAUSE_WRONG_HEAD_WIDTH, "a NaN that was cast", "corrupt_labels"},
+    {"cpu, the bits of 1.0f twice", "IndexError: Target 4575657222473777152 is out of bounds.\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_FLOAT_TARGETS, 0, 0,
+     "the bits of a floating-point label", "form: bits"},
+    {"cpu, two int32 in one", "IndexError: Target 12884901890 is out of bounds.\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_TARGET_DTYPE, 0, 0,
+     "two int32 labels read as one int64", "int32_as_int64"},
+    {"cpu, beyond int64 is no number",
+     "IndexError: Target 92233720368547758080 is out of bounds.\n", LG_LOG_QUIET, 0, 0, 0, -1, 0, 0,
+     0, "", NULL},
+    {"cpu, uint8 as a character", "IndexError: Target A is out of bounds.\n", LG_LOG_LOSS_FAULT,
+     LG_WHAT_LABEL_UINT8, 1, 1, -1, LG_CAUSE_WRONG_HEAD_WIDTH, 0, LG_CAUSE_NEGATIVE_LABELS,
+     "values    65", "faults:"},
+    {"prose about targets", "Warning: the target range is out of bounds in 3 plots.\n",
+     LG_LOG_QUIET, 0, 0, 0, -1, 0, 0, 0, "", NULL},
+    {"a fused kernel's host check", "AssertionError: Target 12 is out of bounds. Expected < 10\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_WRONG_HEAD_WIDTH, 0, 0,
+     "the head has 10 outputs", "head_width: 10"},
+    {"old cpu assert",
+     "RuntimeError: Assertion `cur_target >= 0 && cur_target < n_classes' failed.  at "
+     "/q/ClassNLLCriterion.c:97\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_WRONG_HEAD_WIDTH, 0, 0,
+     "the text names neither", "faults:"},
+    {"tensorflow, its whole batch",
+     "InvalidArgumentError: Received a label value of 5 which is outside the valid range of [0, "
+     "5).  Label values: 1 2 5 3 4 1 1 2 3 4 4 3 5 5 1 2 3 4 5 1 2 3 4 5\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_ONE_BASED_LABELS, 0, 0,
+     "weighed over the labels that the text lists", "one_based_labels"},
+    {"tensorflow without the list",
+     "Received a label value of 9 which is outside the valid range of [0, 5).\n", LG_LOG_LOSS_FAULT,
+     LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_WRONG_HEAD_WIDTH, 0, LG_CAUSE_ONE_BASED_LABELS,
+     "label 9 needs 10 outputs, the head has 5", "head_width: 5"},
+    {"paddle, values and row",
+     PADDLE "The value of label[26] expected >= 0 and < 10, or == -100,but got 30. Please check "
+            "input value.\n" PADDLE "The value of label[27] expected >= 0 and < 10, or == "
+            "-100,but got 72. Please check input value.\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 2, 1, 26, LG_CAUSE_WRONG_HEAD_WIDTH, 0,
+     LG_CAUSE_ONE_BASED_LABELS, "values    30, 72; the head has 10 outputs; ignore_index is -100",
+     "classes: 73"},
+    {"paddle, newer text",
+     "Error: /p/cross_entropy_kernel.cu:40 Assertion `lbl >= 0 && lbl < dim || lbl == ignore_idx` "
+     "failed. The value of label expected >= 0 and < 3, or == -100, but got 3. Please check label "
+     "value.\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_WRONG_HEAD_WIDTH,
+     LG_CAUSE_ONE_BASED_LABELS, 0, "values    3; the head has 3 outputs", "faults:"},
+    {"paddle, cpu",
+     "OutOfRangeError: label value should less than the shape of axis dimension when label "
+     "value(7) not equal to ignore_index(-100), But received label value as 7 and shape of axis "
+     "dimension is 7.\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_WRONG_HEAD_WIDTH,
+     LG_CAUSE_ONE_BASED_LABELS, 0, "values    7; the head has 7 outputs", "faults:"},
+    {"float labels, cpu", "RuntimeError: expected scalar type Long but found Float\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_DTYPE, 1, 1, -1, LG_CAUSE_FLOAT_TARGETS, 0, 0, "the array is Float",
+     "dtype: float32"},
+    {"int labels, cpu", "RuntimeError: expected scalar type Long but found Int\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_DTYPE, 1, 1, -1, LG_CAUSE_TARGET_DTYPE, 0, 0, "the array is Int",
+     "target_dtype"},
+    {"float labels, cuda",
+     "RuntimeError: \"nll_loss_forward_reduce_cuda_kernel_2d_index\" not implemented for "
+     "'Float'\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_DTYPE, 1, 1, -1, LG_CAUSE_FLOAT_TARGETS, 0, 0, "over class indices",
+     "form: refused"},
+    {"integer input", "RuntimeError: \"nll_loss_out_frame\" not implemented for 'Long'\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_DTYPE, 1, 1, -1, LG_CAUSE_VALUE_DOMAIN, 0, 0, "floating point",
+     NULL},
+    {"dispatch of another operation",
+     "RuntimeError: \"addmm_impl_cpu_\" not implemented for "
+     "'Half'\n",
+     LG_LOG_OTHER_FAULT, 0, 0, 0, -1, 0, 0, 0, "another operation", NULL},
+    {"mixed types of a matmul", "RuntimeError: expected scalar type Float but found Double\n",
+     LG_LOG_OTHER_FAULT, 0, 0, 0, -1, 0, 0, 0, "two arrays of different type", NULL},
+    {"mixed types under a loss's frame",
+     FRAME "RuntimeError: expected scalar type Float but found Double\n", LG_LOG_LOSS_FAULT,
+     LG_WHAT_WEIGHT, 1, 3, -1, LG_CAUSE_WEIGHT_VECTOR, 0, 0, "class weights", "dtype: float64"},
+    {"samples", "ValueError: Expected input batch_size (4) to match target batch_size (3).\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_SHAPE, 1, 1, -1, LG_CAUSE_SHAPE_LAYOUT, 0, 0, "batch_size (4)",
+     "where: batch"},
+    {"multi-target", "RuntimeError: 0D or 1D target tensor expected, multi-target not supported\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_SHAPE, 1, 1, -1, LG_CAUSE_SHAPE_LAYOUT, 0, 0, "one-hot rows",
+     "where: rank"},
+    {"old multi-target",
+     "multi-target not supported at /p/THCUNN/generic/ClassNLLCriterion.cu:15\n", LG_LOG_LOSS_FAULT,
+     LG_WHAT_SHAPE, 1, 1, -1, LG_CAUSE_SHAPE_LAYOUT, 0, 0, "", "where: rank"},
+    {"spatial sizes", "RuntimeError: Expected target size [2, 5], got [2, 4]\n", LG_LOG_LOSS_FAULT,
+     LG_WHAT_SHAPE, 1, 1, -1, LG_CAUSE_SHAPE_LAYOUT, 0, 0, "extra dimensions", "where: spatial"},
+    {"size mismatch without its parenthesis",
+     "RuntimeError: size mismatch (got input: [2, 3, 5, 5] , target: [2, 4, 4]\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_SHAPE, 1, 1, -1, LG_CAUSE_SHAPE_LAYOUT, 0, 0, "", "spatial"},
+    {"a mean squared error's warning",
+     "UserWarning: Using a target size (torch.Size([64])) that is different to the input size "
+     "(torch.Size([64, 1])). This will likely lead to incorrect results due to broadcasting.\n",
+     LG_LOG_QUIET, 0, 0, 0, -1, 0, 0, 0, "", NULL},
+    {"bce sizes",
+     "ValueError: Using a target size (torch.Size([3, 1])) that is different to the input size "
+     "(torch.Size([3])) is deprecated. Please ensure they have the same size.\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_SHAPE, 1, 1, -1, LG_CAUSE_SHAPE_LAYOUT, 0, 0, "one shape",
+     "kind: binary_cross_entropy"},
+    {"weights",
+     "RuntimeError: weight tensor should be defined either for all 3 classes or no classes but got "
+     "weight tensor of shape: [4]\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_WEIGHT, 1, 1, -1, LG_CAUSE_WEIGHT_VECTOR, 0, 0,
+     "one weight a class", "weight_vector, length: 11"},
+    {"bce input, cpu", "RuntimeError: all elements of input should be between 0 and 1\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_INPUT_RANGE, 1, 1, -1, LG_CAUSE_BCE_RANGE, 0, 0, "on the CPU",
+     "where: input"},
+    {"binary targets of another type",
+     "  File \"/v/torch/nn/functional.py\", line 3122, in binary_cross_entropy\n"
+     "RuntimeError: Found dtype Long but expected Float\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_DTYPE, 1, 2, -1, LG_CAUSE_TARGET_DTYPE, 0, 0,
+     "binary_cross_entropy", NULL},
+    {"the same without a traceback", "RuntimeError: Found dtype Long but expected Float\n",
+     LG_LOG_OTHER_FAULT, 0, 0, 0, -1, 0, 0, 0, "several operations", NULL},
+    {"a label check in a kernel with a binary loss's name",
+     "k.cu:1: binary_cross_entropy: block: [0,0,0], thread: [1,0,0]" LABEL, LG_LOG_LOSS_FAULT,
+     LG_WHAT_LABEL, 1, 1, -1, LG_CAUSE_LABEL_EQUALS_WIDTH, 0, 0, "the launch of this kernel is not",
+     "kind: cross_entropy"},
+    {"smoothing", "RuntimeError: label_smoothing must be between 0.0 and 1.0. Got: 1.2\n",
+     LG_LOG_LOSS_FAULT, LG_WHAT_OPTION, 1, 1, -1, LG_CAUSE_VALUE_DOMAIN, 0, 0, "label_smoothing",
+     "label_smoothing: 1.2"},
+};
+
+static void test_logs(void) {
+    check_logs(rows, sizeof rows / sizeof *rows);
+}
+
+int main(void) {
+    static const lg_test tests[] = {{"logs", test_logs}};
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
+}
