@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attribute/attribute.h"
 
-#include "attribute/kernel/internal.h"
 #include "attribute/internal.h"
+#include "attribute/kernel/internal.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 // What stands beside a fault and is plain whatever that is, and what deserves a warning on a batch
 // that is otherwise fine.
 #include "attribute/internal.h"
-#include "batch/domain.h"
-#include "batch/hostcheck_parts.h"
+#include "batch/batch.h"
+#include "batch/internal.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>

@@ -4,8 +4,7 @@
 #define LG_ATTRIBUTE_INTERNAL_H
 
 #include "attribute/attribute.h"
-#include "labels/evidence.h"
-#include "labels/hypotheses.h"
+#include "labels/labels.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Class indices: how they are handed over, and which rows hold a label the loss cannot take. Where
 // the target has another shape than the input asks for, a row is an element of the target.
+#include "labels/labels.h"
 #include "attribute/internal.h"
-#include "labels/draw.h"
 
 #include <inttypes.h>
 #include <math.h>

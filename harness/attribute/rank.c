@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From facts and weighed explanations to a ranked list and what is claimed of it.
-#include "attribute/kernel/internal.h"
 #include "attribute/internal.h"
-#include "labels/priors.h"
+#include "attribute/kernel/internal.h"
+#include "labels/labels.h"
 
 #include <stdlib.h>
 

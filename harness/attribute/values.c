@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Facts about probabilities, binary inputs and targets, and weights.
 #include "attribute/internal.h"
-#include "batch/domain.h"
+#include "batch/batch.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batch/domain.h"
+#include "batch/batch.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batch/fit_input.h"
+#include "batch/batch.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batch/fit_labels.h"
+#include "batch/batch.h"
 
 static bool takes(const lg_kernel *kernel, lg_dtype dtype) {
     return kernel->target_dtypes & 1u << dtype;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batch/generate.h"
+#include "batch/batch.h"
 
-#include "batch/generate_array.h"
-#include "batch/generate_parts.h"
-#include "batch/inject.h"
+#include "batch/internal.h"
 #include "support/alloc.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batch/generate_array.h"
+#include "batch/internal.h"
 
 #include "model/far_view.h"
 #include "model/tensor_file.h"

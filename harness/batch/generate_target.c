@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Targets of a generated batch: numbers of binary losses, class probabilities, class indices with
 // the faults of labels.
-#include "batch/generate_parts.h"
+#include "batch/internal.h"
 
+#include "labels/labels.h"
 #include "model/rng.h"
-#include "labels/draw.h"
-#include "batch/inject.h"
 #include "support/alloc.h"
 
 #include <math.h>

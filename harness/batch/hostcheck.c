@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batch/hostcheck.h"
+#include "batch/batch.h"
 
-#include "batch/hostcheck_parts.h"
+#include "batch/internal.h"
 #include "support/str.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host checks of class indices: shape, type, and fractions that were cut off on the way to the
 // device.
-#include "batch/hostcheck_parts.h"
+#include "batch/internal.h"
 
 #include <math.h>
 

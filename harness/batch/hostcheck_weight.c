@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host checks of weight and pos_weight.
-#include "batch/hostcheck_parts.h"
+#include "batch/internal.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batch/inject.h"
+#include "batch/internal.h"
 
 #include "model/rng.h"
 #include "support/alloc.h"

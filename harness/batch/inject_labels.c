@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults that rewrite class indices: shifts move every valid label, the others overwrite a few
 // rows.
-#include "labels/draw.h"
-#include "batch/inject.h"
-#include "labels/priors.h"
+#include "batch/internal.h"
+#include "labels/labels.h"
 #include "support/alloc.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults of shapes: input and target no longer fit each other.
-#include "batch/inject.h"
+#include "batch/internal.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // Faults of how labels are handed over: their values are right, their bytes are read as something
 // else. `batch->target` holds what the caller means, `batch->device_target` what the kernel is
 // given.
-#include "batch/inject.h"
+#include "batch/internal.h"
 #include "support/alloc.h"
 
 #include <math.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults of the input's values, of probabilities and of weights.
-#include "batch/domain.h"
-#include "batch/generate_array.h"
-#include "labels/draw.h"
-#include "batch/inject.h"
+#include "batch/batch.h"
+#include "batch/internal.h"
+#include "labels/labels.h"
 #include "support/alloc.h"
 
 #include <math.h>

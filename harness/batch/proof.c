@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batch/proof.h"
+#include "batch/batch.h"
 
 #include "model/rng.h"
 

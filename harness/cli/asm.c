@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
 
+#include "device/device.h"
 #include "engine/ptx/ptx.h"
-#include "device/compile.h"
 #include "support/alloc.h"
 #include "support/str.h"
 

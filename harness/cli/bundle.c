@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/bundle.h"
 
-#include "cli/cli.h"
-#include "scenario/read.h"
-#include "model/tensor_file.h"
 #include "attribute/attribute.h"
-#include "batch/generate.h"
+#include "batch/batch.h"
+#include "cli/cli.h"
+#include "model/tensor_file.h"
 #include "report/report.h"
+#include "scenario/scenario.h"
 #include "support/alloc.h"
 #include "support/str.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
 
-#include "scenario/read.h"
 #include "device/device.h"
+#include "scenario/scenario.h"
 #include "support/plain.h"
 #include "support/str.h"
 #include "support/yaml_doc.h"

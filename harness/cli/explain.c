@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
 
-#include "scenario/read.h"
 #include "explain/explain.h"
+#include "scenario/scenario.h"
 #include "support/alloc.h"
 #include "support/str.h"
 

@@ -2,7 +2,7 @@
 // From paths on the command line to scenarios and kernels.
 #include "cli/cli.h"
 
-#include "scenario/read.h"
+#include "scenario/scenario.h"
 #include "support/alloc.h"
 
 #include <dirent.h>

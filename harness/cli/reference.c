@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 
 #include "attribute/attribute.h"
-#include "session/case.h"
+#include "session/session.h"
 
 #include <jansson.h>
 #include <math.h>

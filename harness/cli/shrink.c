@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/session_options.h"
 
-#include "scenario/read.h"
+#include "scenario/scenario.h"
 #include "shrink/shrink.h"
 #include "support/plain.h"
 #include "support/str.h"

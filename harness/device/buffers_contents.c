@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/buffers_contents.h"
+#include "device/internal.h"
 
 #include "support/alloc.h"
 #include "support/str.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/buffers_far.h"
+#include "device/internal.h"
 
-#include "device/buffers_change.h"
-#include "device/buffers_contents.h"
 #include "support/alloc.h"
 
 #include <stdlib.h>

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // After the run: whether the kernel left alone what it was only given to read.
-#include "device/buffers.h"
+#include "device/internal.h"
 
-#include "device/buffers_change.h"
-#include "device/buffers_contents.h"
-#include "device/buffers_far.h"
 #include "support/alloc.h"
 #include "support/plain.h"
 

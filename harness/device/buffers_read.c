@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // After the run: fences, outputs, fault records, and whose memory an address is.
-#include "device/buffers_far.h"
+#include "device/internal.h"
 
 #include "support/alloc.h"
 

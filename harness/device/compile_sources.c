@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which local files a source is made of, and the compiler's words about them.
-#include "device/compile_parts.h"
+#include "device/internal.h"
 
 #include "support/alloc.h"
 

@@ -134,8 +134,8 @@ static size_t find_or_add_ptx(lg_device_session *session, const lg_kernel *kerne
         }
     }
     session->ptx = lg_xrealloc(session->ptx, (session->n_ptx + 1) * sizeof *session->ptx);
-    lg_ptx_source *ptx = &session->ptx[session->n_ptx];
-    *ptx = (lg_ptx_source){.key = key};
+    lg_ptx_program *ptx = &session->ptx[session->n_ptx];
+    *ptx = (lg_ptx_program){.key = key};
     get_text(session, kernel, &ptx->file, diags);
     if (ptx->file.ptx) {
         ptx->index = lg_ptx_index_make(ptx->file.ptx, ptx->file.n_bytes);

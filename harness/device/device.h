@@ -33,13 +33,18 @@
 #ifndef LG_DEVICE_DEVICE_H
 #define LG_DEVICE_DEVICE_H
 
+#include "batch/batch.h"
 #include "engine/driver.h"
+#include "manifest/manifest.h"
 #include "model/batch.h"
 #include "result/case.h"
-#include "manifest/manifest.h"
 #include "result/observation.h"
-#include "batch/hostcheck.h"
+#include "support/arena.h"
 #include "support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct lg_device_session lg_device_session;
 
@@ -105,5 +110,113 @@ typedef struct lg_run_request {
 // observation.
 bool lg_device_run(lg_device_session *session, const lg_run_request *request, lg_observation *out,
                    lg_diags *diags);
+
+// --- CUDA source → PTX through nvcc, kept in a cache.
+//
+// The key is a hash over everything the PTX depends on: the bytes of the source and of each local
+// header it includes, the flags, the path as the compiler is given it, and what `nvcc --version`
+// says. The compiler runs in the parent of the source's folder and gets `folder/file.cu`, and line
+// tables are rewritten the same way, so that assert lines and coverage say `kernels/nll_loss.cu`
+// wherever the tree lies. Threads and processes may share a cache: one compiles, the others wait
+// for it.
+
+typedef struct lg_compiler lg_compiler;
+
+// `nvcc`: a path, or a name to be found on PATH. NULL with an error when it does not run. The cache
+// folder is made if need be.
+lg_compiler *lg_compiler_open(const char *nvcc, const char *cache_dir, lg_diags *diags);
+void lg_compiler_close(lg_compiler *compiler);
+// Calls `notice` with the source's path before nvcc starts on it.
+void lg_compiler_notify(lg_compiler *compiler, void (*notice)(void *context, const char *source),
+                        void *context);
+
+typedef struct lg_compiled {
+    char *path; // of the PTX in the cache
+    char *ptx;  // the text, NUL-terminated, not to be written to
+    size_t n_bytes;
+    size_t mapped;   // bytes of address space at `ptx` where the file is mapped; 0: malloc'd
+    bool from_cache; // no compiler ran for this call
+} lg_compiled;
+
+// False with the compiler's errors in `diags`, each at its own file and line (as the compiler names
+// the file). Warnings of a compilation that succeeds are added as warnings, once: not when it is
+// cached.
+bool lg_compile(lg_compiler *compiler, const char *source, const char *const *flags, int n_flags,
+                lg_compiled *out, lg_diags *diags);
+void lg_compiled_free(lg_compiled *compiled);
+// The text will not be read for a while: its pages need not stay in memory till then.
+void lg_compiled_rest(const lg_compiled *compiled);
+
+// --- Device assert lines in a log: `file:line: function: block: [x,y,z], thread: [x,y,z] Assertion
+// `expr` failed.`, as the CUDA runtime prints them. Made for logs of any size and content: line by
+// line, no state, no allocation.
+
+// A piece of the text that was parsed; not NUL-terminated.
+typedef struct lg_span {
+    const char *text;
+    size_t n;
+} lg_span;
+
+// Who prints it, and so what the line says.
+typedef enum lg_assert_form {
+    LG_ASSERT_CUDA = 1, // the form above; Windows prints no function
+    LG_ASSERT_HIP,      // `file:line: function: Device-side assertion `expr' failed.`
+    LG_ASSERT_SYCL,     // as CUDA, with `global id: [...], local id: [...]`
+    LG_ASSERT_PLAIN,    // `file:line Assertion `expr` failed.`, from a printf in a kernel or a
+                        // host check; a text with the values may follow
+} lg_assert_form;
+
+typedef struct lg_assert_match {
+    lg_assert_form form;
+    lg_span file; // empty for a plain one that names none
+    int line;
+    lg_span function; // may be empty: some platforms print none
+    bool has_function;
+    bool has_thread;    // `block` and `thread` were printed
+    int64_t block[3];   // SYCL: the global id
+    int64_t thread[3];  // SYCL: the local id
+    lg_span expression; // without the quotes
+    lg_span rest;       // of the line, behind `failed.`
+    bool cut;           // the line ends before ` failed.`; the expression may lack its end
+    bool lacks_head;    // what stands before the condition is missing, wholly or in part
+} lg_assert_match;
+
+// Parses one line of n bytes (without its newline; a trailing CR is ignored). Text before the file
+// name, such as a logger's prefix, is allowed when blank-separated. The expression may be in
+// backquotes, in a backquote and a quote, or in quotes. False: not an assert line, `match`
+// undefined.
+bool lg_assert_parse(const char *line, size_t n, lg_assert_match *match);
+
+// The same for a line of any form.
+bool lg_assert_parse_any(const char *line, size_t n, lg_assert_match *match);
+
+// A line of the CUDA or the SYCL form that ends early, or that a kernel prints of itself ("…:
+// Assertion failed: `expr`: text"). What is missing is empty; `has_thread` is false unless both are
+// whole.
+bool lg_assert_parse_cut(const char *line, size_t n, lg_assert_match *match);
+
+// A line of any form whose end is cut off within the condition or behind it, and whose beginning
+// may be cut off up to `Assertion`. Texts may look so: whether the condition is one that is known
+// is the caller's to look up.
+bool lg_assert_parse_begun(const char *line, size_t n, lg_assert_match *match);
+
+// A line of which the log has only the end, from within the condition on: "< n_classes` failed.".
+bool lg_assert_parse_tail(const char *line, size_t n, lg_assert_match *match);
+
+// A line that ends before the block: "file:line: function: blo", "file:line: func". Without a line
+// number, `file` is the whole line. No more than a look at the form: many texts have it.
+bool lg_assert_parse_place(const char *line, size_t n, lg_assert_match *match);
+
+// Counts the assert lines of a log and keeps the first `max_kept` of them, copied into `arena`.
+int64_t lg_assert_log_parse(const char *log, size_t n, int64_t max_kept, lg_arena *arena,
+                            lg_assert_line **kept, int64_t *n_kept);
+
+// --- Does a wrong result depend on the order in which blocks and warps run?
+
+// Runs the request again in a few seeded orders and compares with `seen`, the run in order. The
+// text that tells the first difference beyond rounding, in `arena`; NULL when there is none, or no
+// run could be made. Only a device that can choose the order tells anything (the embedded one).
+const char *lg_find_order_dependence(lg_device_session *device, const lg_run_request *request,
+                                     const lg_observation *seen, lg_arena *arena);
 
 #endif

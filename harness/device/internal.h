@@ -3,19 +3,295 @@
 #ifndef LG_DEVICE_INTERNAL_H
 #define LG_DEVICE_INTERNAL_H
 
-#include "device/buffers.h"
-#include "device/compile.h"
 #include "device/device.h"
-#include "device/ptx_slice.h"
+#include "engine/driver.h"
+#include "manifest/manifest.h"
+#include "model/batch.h"
+#include "model/far_view.h"
+#include "result/observation.h"
+#include "support/arena.h"
+#include "support/error.h"
+#include "support/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// --- The driver calls of one run, counted, with the first error: what surfaced where, and how
+// late.
+
+enum { LG_MAX_LAUNCHES = 32 }; // of one run; a manifest with more stages is refused
+
+typedef struct lg_launch_note {
+    lg_launch what; // its entry lives in the run's arena
+    int64_t call;   // its number among the calls
+} lg_launch_note;
+
+typedef struct lg_calls {
+    int64_t n_calls;
+    CUresult error;          // the first
+    const char *surfaced_at; // name of the call that returned it
+    int64_t surfaced_call;
+    int n_launches;
+    lg_launch_note launches[LG_MAX_LAUNCHES];
+} lg_calls;
+
+// Counts a call and keeps its error when it is the first. True on success.
+bool lg_note_call(lg_calls *calls, const char *name, CUresult result);
+
+// LG_CALL(calls, driver, cuMemFree, address): calls through the table and notes it.
+#define LG_CALL(calls, table, function, ...)                                                       \
+    lg_note_call((calls), #function, (table)->function(__VA_ARGS__))
+
+// --- The device memory of one run: what each argument of the vocabulary points to, filled, fenced
+// and poisoned, and the outputs read back.
+//
+// On a device that checks every access, allocations have exactly the size of their contents, so
+// that one element past the end is a finding. Elsewhere each has fences on both sides, which are
+// looked at after the run.
+
+typedef enum lg_arg_id {
+#define LG_ARG(id, name, kind, help) LG_ARG_##id,
+#include "manifest/args.def"
+#undef LG_ARG
+    LG_N_ARGS
+} lg_arg_id;
+
+typedef enum lg_arg_kind { LG_ARG_BUFFER, LG_ARG_SIZE, LG_ARG_REAL } lg_arg_kind;
+
+enum { LG_FENCE_BYTES = 256, LG_RING_CAPACITY = 4096 };
+#define LG_FENCE_WORD 0xFE9CE5A1u
+
+// The layout kernels know as lossgate_record_ring; the records follow.
+typedef struct lg_record_ring {
+    uint32_t capacity;
+    uint32_t count;
+    uint64_t reserved;
+} lg_record_ring;
+
+typedef struct lg_device_buffer {
+    const char *name; // as in the manifest: "output", "scratch_partial"
+    bool used;        // by a stage of this run
+    bool reported;    // an output the run has to show
+    lg_dtype dtype;   // LG_DTYPE_NONE: bytes
+    int64_t n;        // elements
+    size_t bytes;
+    CUdeviceptr allocation; // 0: none
+    CUdeviceptr address;    // of the first element; 0 for a null pointer
+    bool host_mapped;
+    struct lg_far_memory *far; // of a view whose elements lie gigabytes apart; NULL: `allocation`
+    uint64_t reach;            // bytes of address space of such a view
+} lg_device_buffer;
+
+typedef struct lg_buffers {
+    const lg_driver *driver;
+    lg_device_buffer args[LG_N_ARGS]; // only those of kind BUFFER are ever used
+    int n_scratch;
+    lg_device_buffer *scratch; // as the kernel's, in the run's arena
+    void *ring;                // host memory of the fault records, or NULL
+    lg_arena *arena;           // the run's
+    const char *not_made;      // why the device has no room for a far view, in the arena; or NULL
+    bool has_total_weight;     // what the backward stages were given is kept
+    unsigned char total_weight[8];
+} lg_buffers;
+
+// Index of a name of the vocabulary, or LG_N_ARGS. Scratch names are not in it.
+lg_arg_id lg_arg_find(const char *name);
+bool lg_stage_takes(const lg_stage *stage, lg_arg_id arg);
+bool lg_kernel_takes(const lg_kernel *kernel, lg_arg_id arg); // in any stage
+lg_arg_kind lg_arg_kind_of(lg_arg_id arg);
+
+// Says what is used: a name of the vocabulary, or `scratch_<name>` of the kernel. False: neither.
+bool lg_buffers_use(lg_buffers *buffers, const lg_kernel *kernel, const char *arg);
+// Allocates and fills all that is used. `scratch_bytes`: size of each scratch buffer. False with an
+// error when memory is out or a call fails; without one when `not_made` says why this device cannot
+// be given the batch.
+bool lg_buffers_make(lg_buffers *buffers, const lg_kernel *kernel, const lg_batch *batch,
+                     const int64_t *scratch_bytes, lg_calls *calls, lg_diags *diags);
+CUdeviceptr lg_buffers_address(const lg_buffers *buffers, const lg_kernel *kernel, const char *arg);
+
+// Reads the outputs back into the observation; their values stay NULL when the context is dead.
+// Inputs are compared with what was uploaded and freed first, so that host and device do not both
+// hold all of a large batch.
+void lg_buffers_read(lg_buffers *buffers, const lg_kernel *kernel, const lg_batch *batch,
+                     bool context_dead, lg_observation *out, lg_calls *calls);
+
+// --- buffers_inputs.c
+
+// Compares an input bit for bit with what was uploaded, in pieces. The first element of the first
+// input that differs goes into out->input_written, in words.
+void lg_buffers_check_input(const lg_buffers *buffers, const lg_batch *batch, lg_arg_id arg,
+                            lg_observation *out, lg_calls *calls);
+// The total weight is an output of forward and an input of backward: keeps what backward is given.
+// Waits for forward, so only where launches block. Notes no call: none is the caller's.
+void lg_buffers_keep_total_weight(lg_buffers *buffers);
+void lg_buffers_check_total_weight(const lg_buffers *buffers, lg_observation *out, lg_calls *calls);
+// The kernel may count in the ring of fault records, and not say how long it is.
+void lg_buffers_check_ring(const lg_buffers *buffers, lg_observation *out);
+// The fault records, readable also from a dead context.
+void lg_buffers_read_ring(const lg_buffers *buffers, lg_observation *out);
+// Frees what is left. Not for a dead context: destroying that frees its memory.
+void lg_buffers_free(lg_buffers *buffers);
+// Whether the batch was given in a range of addresses that the context will not hand out again.
+bool lg_buffers_are_far(const lg_buffers *buffers);
+// Address ranges belong to the process and outlive a context.
+void lg_buffers_free_far(lg_buffers *buffers);
+
+// The buffer that lies nearest to an address and how far it is: 0 inside, bytes past the end or
+// before the start. NULL when there is none.
+const lg_device_buffer *lg_buffers_nearest(const lg_buffers *buffers, uint64_t address,
+                                           int64_t bytes, int64_t *distance);
+
+// The pointers that the stages are given as null, "`weight` or `pos_weight`", in the arena; NULL
+// when there are none.
+const char *lg_buffers_null(const lg_buffers *buffers, lg_arena *arena);
+
+// The word outputs are filled with: for every float type a signalling NaN, which no arithmetic
+// returns.
+uint32_t lg_poison_word(lg_dtype dtype);
+// Elements of a packed array that still hold the poison; *first gets the first of them.
+int64_t lg_count_poison(lg_dtype dtype, const void *data, int64_t n, int64_t *first);
+
+// --- Elements of an input that a kernel changed: found, counted and told.
+
+typedef struct lg_change {
+    int64_t n, first; // elements that differ, and the first of them
+    unsigned char was[8], is[8];
+} lg_change;
+
+// Compares n elements of `size` bytes; they are numbered from `first`.
+void lg_change_find(const void *was, const void *is, size_t size, int64_t n, int64_t first,
+                    lg_change *found);
+// Says so in out->input_written. `where`: the first element, "[3, 5]".
+void lg_change_report(const lg_device_buffer *buffer, const char *where, const lg_change *found,
+                      lg_observation *out);
+
+// --- What the inputs of a kernel hold when it differs from the bytes of a tensor of the batch.
+
+// Type and number of elements of a buffer of the vocabulary.
+void lg_buffer_describe(const lg_kernel *kernel, const lg_batch *batch, lg_arg_id arg,
+                        lg_device_buffer *buffer);
+// The far view that the argument is given as, or NULL.
+const lg_tensor *lg_buffer_far_view(const lg_batch *batch, lg_arg_id arg);
+// Bytes to copy into an input buffer: borrowed from the batch, or made into *owned (free()). NULL
+// and *owned NULL: the argument is absent, a null pointer, or memory is out (*failed).
+const void *lg_buffer_contents(const lg_batch *batch, lg_arg_id arg, const lg_device_buffer *buffer,
+                               void **owned, bool *failed);
+// Elements [first, first + n) of the same bytes: a pointer into the batch, or `room`, which holds n
+// elements and is filled. NULL: the argument is absent.
+const void *lg_buffer_part(const lg_batch *batch, lg_arg_id arg, const lg_device_buffer *buffer,
+                           int64_t first, int64_t n, void *room);
+// Where element `index` of the buffer is, as people write it: "[3, 5]", or "17 of the storage" for
+// one that no index of a strided view reaches. In the arena.
+const char *lg_buffer_index_text(const lg_batch *batch, lg_arg_id arg, int64_t index,
+                                 lg_arena *arena);
+
+// --- A far view (model/far_view.h) in device memory: a range of addresses of which only the places
+// of elements are backed.
+//
+// The device backs whole granules, at least the one that an element lies in; what a granule has
+// besides elements holds the fence word and is looked at after the run. Everything between the
+// granules has no memory: an access there is a fault of the device itself. The range begins and
+// ends 2^31 elements away from the view, so that an offset that overflowed 32 bits stays in it,
+// whatever its sign, and never meets another buffer.
+
+typedef struct lg_far_piece {
+    CUdeviceptr address;
+    size_t bytes;
+    int64_t first, n; // elements of the walk
+} lg_far_piece;
+
+typedef struct lg_far_memory {
+    CUdeviceptr range;
+    size_t range_bytes;
+    size_t n_pieces;
+    lg_far_piece *pieces; // by address; the first n_mapped are backed
+    size_t n_mapped;
+    lg_far_walk walk;
+    lg_tensor tensor; // borrowed contents
+} lg_far_memory;
+
+// Reserves, backs and fills; buffer->address, reach and far are set. False with the failed call
+// noted; what was made is still to be freed. CUDA_ERROR_NOT_SUPPORTED and
+// CUDA_ERROR_OUT_OF_MEMORY: the device has no such memory, or not enough.
+bool lg_far_make(const lg_driver *driver, const lg_tensor *tensor, lg_device_buffer *buffer,
+                 lg_arena *arena, lg_calls *calls);
+// Compares each piece with what was put there: an element that changed is told as an input that was
+// written, a byte beside the elements as a write out of bounds.
+void lg_far_check(const lg_buffers *buffers, const lg_batch *batch, lg_arg_id arg,
+                  lg_observation *out, lg_calls *calls);
+// Whether the address lies in the buffer's range, where nothing else can be meant.
+bool lg_far_owns(const lg_device_buffer *buffer, CUdeviceptr address);
+// Notes no call: its context may be past caring.
+void lg_far_free(const lg_driver *driver, lg_device_buffer *buffer);
+
+// --- Parts of compile.c that are tested on their own.
+
+// Runs a program without a shell, its standard input empty, standard output and error together into
+// `output`. `cwd` NULL: here. False with errno when it could not be started; otherwise `*status` is
+// the exit code, or 128 + signal.
+bool lg_run_program(const char *const argv[], const char *cwd, lg_str *output, int *status);
+
+// Appends path and contents of every local file that `source` reaches through #include lines,
+// itself first, each once. Local: found beside the includer or in one of the folders (`-I`). An
+// include that is not found is a system header and left out. `*opaque` is set when an include names
+// a macro, so that what it reads cannot be known. Paths are relative to `cwd` when below it.
+bool lg_collect_sources(const char *source, const char *const *folders, size_t n_folders,
+                        const char *cwd, lg_str *out, bool *opaque, lg_diags *diags);
+
+// Compiler output → diagnostics: `file(line): error: text` with the source line and caret below it,
+// and `file:line:column: error: text`. Returns the number of errors found.
+size_t lg_parse_compiler_output(const char *output, lg_diags *diags);
+
+// Rewrites the `.file` lines of a PTX text: paths below `folder` become relative to it.
+void lg_shorten_ptx_paths(const char *ptx, const char *folder, lg_str *out);
+
+// --- Cuts a PTX text down to the entries a run needs. The kernels of one source are hundreds of
+// entries, and a context that died has to load its modules again: the two entries of a case load a
+// hundred times faster than all.
+
+// A piece of the text: an entry function, or a debug section.
+typedef struct lg_ptx_piece {
+    size_t start, end; // bytes [start, end), whole lines where the text allows it
+    size_t name;       // where an entry's name starts
+    size_t n_name;     // 0: a debug section
+} lg_ptx_piece;
+
+typedef struct lg_ptx_index {
+    lg_ptx_piece *pieces; // in order of the text; free()
+    size_t n_pieces;
+} lg_ptx_index;
+
+// Finds the pieces. Looks at braces, comments and strings only, never fails; a text it misreads
+// gives a slice that does not load, and the caller falls back to the whole.
+lg_ptx_index lg_ptx_index_make(const char *text, size_t n);
+void lg_ptx_index_free(lg_ptx_index *index);
+
+// The piece with the entry of this name, NULL when there is none.
+const lg_ptx_piece *lg_ptx_index_find(const char *text, const lg_ptx_index *index,
+                                      const char *name);
+
+// Everything but the entries that are not in `names`; without the debug sections unless
+// `keep_debug` (a GPU's compiler resolves names in them). Returns the number of
+// entries kept; names may be missing.
+size_t lg_ptx_slice(const char *text, size_t n, const lg_ptx_index *index, const char *const *names,
+                    size_t n_names, bool keep_debug, lg_str *out);
+
+// --- Where in the source an entry of a PTX text begins, by its line table.
+
+// The first `.loc` in the entry's body, with the name of its `.file`, in `arena`. false: the text
+// has no such entry, or no line for it.
+bool lg_ptx_entry_place(const char *text, size_t n, const lg_ptx_index *index, const char *entry,
+                        lg_arena *arena, const char **file, int *line);
 
 // A PTX text that was compiled or read; kernels of one source share it.
-typedef struct lg_ptx_source {
+typedef struct lg_ptx_program {
     char *key;        // source and flags, or path of the PTX
     lg_compiled file; // its text NULL: it could not be compiled or read, which has been reported
     lg_ptx_index index;
     bool whole;    // slices of it do not load: load all of it
     bool reported; // its load problems have been told
-} lg_ptx_source;
+} lg_ptx_program;
 
 // What is loaded of a source for one kernel and one pair of types, or a text of our own.
 typedef struct lg_loaded_slice {
@@ -39,7 +315,7 @@ struct lg_device_session {
     uint64_t generation;    // counts contexts, from 1
     uint64_t base_launches; // in the current context before the run
     size_t n_ptx;
-    lg_ptx_source *ptx;
+    lg_ptx_program *ptx;
     size_t n_slices;
     lg_loaded_slice *slices;
     size_t n_prepared;

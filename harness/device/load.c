@@ -74,7 +74,7 @@ static void copy_diags(lg_diags *to, const lg_diags *from) {
 }
 
 static bool load_cut(lg_device_session *session, const lg_kernel *kernel,
-                     const lg_ptx_source *source, char **names, size_t n, CUmodule *module) {
+                     const lg_ptx_program *source, char **names, size_t n, CUmodule *module) {
     lg_str text = {0};
     lg_diags unused = {0};
     bool keep_debug = strcmp(session->driver->name, "sim") != 0;
@@ -90,7 +90,7 @@ static bool load_cut(lg_device_session *session, const lg_kernel *kernel,
 
 // Loads the slice, or all of the text when it cannot be cut; problems are told once a text, with
 // the lines of the whole.
-static bool load_slice(lg_device_session *session, const lg_kernel *kernel, lg_ptx_source *source,
+static bool load_slice(lg_device_session *session, const lg_kernel *kernel, lg_ptx_program *source,
                        char **names, size_t n, CUmodule *module, lg_diags *diags) {
     if (!source->whole && load_cut(session, kernel, source, names, n, module)) {
         return true;
@@ -109,7 +109,7 @@ static bool load_slice(lg_device_session *session, const lg_kernel *kernel, lg_p
 
 bool lg_device_module(lg_device_session *session, size_t ptx, const lg_kernel *kernel,
                       lg_dtype input, lg_dtype target, CUmodule *module, lg_diags *diags) {
-    lg_ptx_source *source = &session->ptx[ptx];
+    lg_ptx_program *source = &session->ptx[ptx];
     char **names = lg_xcalloc((size_t)kernel->n_stages + 1, sizeof *names);
     size_t n = 0;
     for (int i = 0; i < kernel->n_stages && !source->whole; i++) {

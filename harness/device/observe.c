@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/assert_log.h"
-#include "device/buffers_far.h"
+#include "device/device.h"
 #include "device/internal.h"
 
 #include <stdlib.h>

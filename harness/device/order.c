@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/order.h"
+#include "device/device.h"
 
 #include "support/plain.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mode poisoned: the context is dead before the case's batch comes, of a batch that is not its own.
+#include "batch/batch.h"
 #include "device/internal.h"
-#include "batch/proof.h"
 
 bool lg_run_poisoned(lg_device_session *session, const lg_run_request *request, lg_observation *out,
                      lg_diags *diags) {

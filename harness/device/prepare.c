@@ -78,7 +78,7 @@ static lg_loc args_loc(const lg_stage *stage) {
 }
 
 // A copy of the entry in the compiler's text, or NULL; free().
-static char *copy_entry(const lg_ptx_source *source, const char *entry) {
+static char *copy_entry(const lg_ptx_program *source, const char *entry) {
     const lg_ptx_piece *piece = lg_ptx_index_find(source->file.ptx, &source->index, entry);
     return piece ? lg_xstrndup(source->file.ptx + piece->start, piece->end - piece->start) : NULL;
 }

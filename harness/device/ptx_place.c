@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/ptx_place.h"
+#include "device/internal.h"
 
 #include <limits.h>
 #include <stdio.h>

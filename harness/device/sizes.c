@@ -2,7 +2,7 @@
 // The sizes and options of the argument vocabulary, measured from a batch.
 #include "device/internal.h"
 
-#include "manifest/expr.h"
+#include "manifest/manifest.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 // a guarded kernel never sees such a batch is a result, not a gap.
 #include "device/internal.h"
 
-#include "batch/hostcheck.h"
+#include "batch/batch.h"
 
 #include <stdlib.h>
 #include <string.h>

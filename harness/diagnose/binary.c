@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Targets of binary_cross_entropy: numbers of [0, 1], one an element of the input.
-#include "model/tensor_file.h"
+#include "batch/batch.h"
 #include "diagnose/internal.h"
-#include "batch/hostcheck.h"
+#include "model/tensor_file.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_one_wide(const lg_array_source *source) {
+static bool is_one_wide(const lg_array_file *source) {
     return source->rank < 2 || (source->rank == 2 && source->shape[1] == 1);
 }
 
@@ -108,7 +108,7 @@ static void add_facts(lg_diagnosis *d, const range_scan *targets, const range_sc
 
 // The host's own checks of shapes and types. Without logits the input has the targets' shape.
 static void add_refusal(lg_diagnose_pass *p, lg_diagnosis *d) {
-    const lg_array_source *t = &p->targets;
+    const lg_array_file *t = &p->targets;
     lg_batch *batch = &p->batch;
     batch->loss.kind = p->options->loss == LG_BCE ? LG_BCE : LG_BCE_WITH_LOGITS;
     lg_diagnose_describe(&batch->target, t->dtype, t->rank, t->shape);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/diagnose.h"
 
-#include "model/tensor_file.h"
 #include "attribute/internal.h"
+#include "batch/batch.h"
 #include "diagnose/internal.h"
-#include "batch/hostcheck.h"
+#include "model/tensor_file.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static bool allocate(lg_diagnose_pass *p, lg_diags *diags) {
     p->looks_soft = p->has_logits && width > 1;
     p->has_table = lg_label_table_init(&p->table, width, p->options->classes,
                                        p->options->ignore_index, p->targets.dtype);
-    const lg_array_source *t = &p->targets;
+    const lg_array_file *t = &p->targets;
     bool map = p->has_table && t->rank >= 3;
     bool mapped = !map || lg_label_table_set_map(&p->table, t->shape[t->rank - 1]);
     bool ok = p->labels && p->reals && p->bad && (!p->has_logits || p->logit_rows) && p->has_table;

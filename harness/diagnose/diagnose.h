@@ -15,8 +15,8 @@
 #ifndef LG_DIAGNOSE_DIAGNOSE_H
 #define LG_DIAGNOSE_DIAGNOSE_H
 
-#include "result/finding.h"
 #include "attribute/attribute.h"
+#include "result/finding.h"
 #include "support/error.h"
 #include "support/str.h"
 

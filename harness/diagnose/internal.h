@@ -3,9 +3,9 @@
 #ifndef LG_DIAGNOSE_INTERNAL_H
 #define LG_DIAGNOSE_INTERNAL_H
 
-#include "model/tensor.h"
 #include "attribute/internal.h"
 #include "diagnose/diagnose.h"
+#include "model/tensor.h"
 #include "support/csv.h"
 #include "support/error.h"
 #include "support/npy.h"
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 // An array that is read in order: a .npy file, a member of an archive, or a column of a .csv file.
-typedef struct lg_array_source {
+typedef struct lg_array_file {
     const char *place;
     lg_npy_reader *npy; // one of the two
     lg_csv_reader *csv;
@@ -24,20 +24,20 @@ typedef struct lg_array_source {
     int64_t n;
     int64_t n_read; // of a .csv
     void *raw;      // a block as stored
-} lg_array_source;
+} lg_array_file;
 
 enum { LG_SOURCE_BLOCK = 1 << 16 }; // most elements a read
 
 bool lg_source_is_csv(const char *place); // by its name
-bool lg_source_open(const char *place, lg_array_source *source, lg_diags *diags);
-void lg_source_close(lg_array_source *source);
+bool lg_source_open(const char *place, lg_array_file *source, lg_diags *diags);
+void lg_source_close(lg_array_file *source);
 
 // Labels: the next up to n of them as integers (cut toward zero, NaN: INT64_MIN) and, when
 // source->dtype is a floating one, as they are. The number read, 0 at the end, -1 on an error.
-int64_t lg_source_labels(lg_array_source *source, int64_t *labels, double *reals, int64_t n,
+int64_t lg_source_labels(lg_array_file *source, int64_t *labels, double *reals, int64_t n,
                          lg_diags *diags);
 // The next up to n elements as stored, of a .npy file.
-int64_t lg_source_raw(lg_array_source *source, int64_t n, lg_diags *diags);
+int64_t lg_source_raw(lg_array_file *source, int64_t n, lg_diags *diags);
 // A whole small array as a tensor (float64 from a .csv).
 bool lg_source_tensor(const char *place, lg_tensor *tensor, lg_diags *diags);
 
@@ -54,7 +54,7 @@ typedef struct lg_logit_row {
 // The one pass over labels and logits.
 typedef struct lg_diagnose_pass {
     const lg_diagnose_options *options;
-    lg_array_source targets, logits;
+    lg_array_file targets, logits;
     bool has_logits;
     lg_batch batch; // shapes and types; no data but the weights
     lg_label_table table;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The logits beside class indices: NaN and infinities, probabilities where logits are meant, and
 // what is no logarithm of a probability where nll_loss wants one.
+#include "batch/batch.h"
 #include "diagnose/internal.h"
-#include "batch/domain.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>

@@ -70,7 +70,7 @@ const char *lg_nonfinite_text(const lg_nonfinite_count *count, lg_arena *arena) 
 }
 
 // Labels of one row or one column.
-static const char *squeeze_of(const lg_array_source *t) {
+static const char *squeeze_of(const lg_array_file *t) {
     bool column = t->rank == 2 && t->shape[1] == 1;
     bool row = t->rank == 2 && t->shape[0] == 1 && t->shape[1] > 1;
     return column ? "targets.squeeze(1)" : row ? "targets.squeeze(0)" : NULL;
@@ -91,7 +91,7 @@ const char *lg_shape_advice(const lg_diagnose_pass *p, lg_arena *arena) {
 }
 
 static void note_squeeze(const lg_diagnose_pass *p, lg_diagnose_result *out) {
-    const lg_array_source *t = &p->targets;
+    const lg_array_file *t = &p->targets;
     const char *squeeze = squeeze_of(t);
     if (squeeze && !p->has_logits) {
         lg_diagnose_note(out, lg_arena_printf(&out->finding.arena,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 // A .csv says its length and type only at its end.
-static bool count_csv(const char *place, lg_array_source *source, lg_diags *diags) {
-    lg_array_source counted;
+static bool count_csv(const char *place, lg_array_file *source, lg_diags *diags) {
+    lg_array_file counted;
     bool ok = lg_source_open(place, &counted, diags);
     int64_t got = ok ? 1 : -1;
     int64_t *labels = lg_xmalloc(LG_SOURCE_BLOCK * sizeof *labels);
@@ -36,7 +36,7 @@ void lg_diagnose_describe(lg_tensor *tensor, lg_dtype dtype, int rank, const int
 
 // The input that --head-width stands for: the targets' shape with a class axis.
 static bool describe_input(lg_diagnose_pass *p, lg_diags *diags) {
-    const lg_array_source *t = &p->targets;
+    const lg_array_file *t = &p->targets;
     int64_t shape[LG_MAX_RANK];
     int rank = 0;
     int64_t n;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Targets with a class axis: probabilities, or rows of one 1.
-#include "model/tensor_file.h"
+#include "batch/batch.h"
 #include "diagnose/internal.h"
-#include "batch/domain.h"
-#include "batch/hostcheck.h"
+#include "model/tensor_file.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>
@@ -23,7 +22,7 @@ typedef struct position {
 } position;
 
 typedef struct reading {
-    lg_array_source *targets, *logits;
+    lg_array_file *targets, *logits;
     int64_t width, spatial;
     bool only_one_hot;
     position *positions; // spatial of them
@@ -77,7 +76,7 @@ static void close_sample(reading *r) {
 }
 
 // Exactly n elements as doubles.
-static bool read_doubles(lg_array_source *source, double *out, int64_t n, lg_diags *diags) {
+static bool read_doubles(lg_array_file *source, double *out, int64_t n, lg_diags *diags) {
     for (int64_t at = 0; at < n;) {
         int64_t got = lg_source_raw(source, n - at, diags);
         if (got <= 0) {
@@ -122,8 +121,8 @@ static bool read_all(reading *r, lg_diags *diags) {
     return true;
 }
 
-static bool read_rows(lg_array_source *targets, lg_array_source *logits, int64_t width,
-                      int64_t spatial, bool only_one_hot, lg_class_rows *out, lg_diags *diags) {
+static bool read_rows(lg_array_file *targets, lg_array_file *logits, int64_t width, int64_t spatial,
+                      bool only_one_hot, lg_class_rows *out, lg_diags *diags) {
     *out = (lg_class_rows){.width = width, .integral = true, .looks_soft = logits && width > 1};
     if (width < 1 || spatial < 1) {
         return true; // no entry at all
@@ -181,13 +180,13 @@ bool lg_class_rows_are_one_hot(const lg_class_rows *rows, bool *beyond_chance) {
 // --- targets with a class axis ------------------------------------------------------------------
 
 // The class axis of targets that have the input's dimensions: 1, or 0 of a single sample.
-static int class_axis(const lg_array_source *targets) {
+static int class_axis(const lg_array_file *targets) {
     return targets->rank > 1 ? 1 : 0;
 }
 
 // Whether the targets have a class axis as the input has, of any length.
 bool lg_has_class_axis(const lg_diagnose_pass *p) {
-    const lg_array_source *t = &p->targets;
+    const lg_array_file *t = &p->targets;
     if (!p->has_logits) {
         return t->rank > 1 && t->shape[1] == p->options->head_width;
     }
@@ -208,8 +207,8 @@ bool lg_read_class_rows(lg_diagnose_pass *p, lg_diags *diags) {
     }
     bool floats = lg_dtype_is_float(p->targets.dtype);
     bool with_logits = p->has_logits && floats && width == p->logits.shape[axis];
-    lg_array_source targets = {0};
-    lg_array_source logits = {0};
+    lg_array_file targets = {0};
+    lg_array_file logits = {0};
     bool ok = lg_source_open(p->options->targets, &targets, diags) &&
               (!with_logits || lg_source_open(p->options->logits, &logits, diags)) &&
               read_rows(&targets, with_logits ? &logits : NULL, width, spatial, !floats,

@@ -16,7 +16,7 @@ bool lg_source_is_csv(const char *place) {
     return n >= 4 && strcasecmp(place + n - 4, ".csv") == 0;
 }
 
-static bool take_header(lg_array_source *source, const lg_npy_header *header, lg_diags *diags) {
+static bool take_header(lg_array_file *source, const lg_npy_header *header, lg_diags *diags) {
     if (header->rank > LG_MAX_RANK) {
         return lg_error(diags, (lg_loc){.file = source->place},
                         "has %d dimensions; at most %d can be read", header->rank, LG_MAX_RANK);
@@ -28,8 +28,8 @@ static bool take_header(lg_array_source *source, const lg_npy_header *header, lg
     return true;
 }
 
-bool lg_source_open(const char *place, lg_array_source *source, lg_diags *diags) {
-    *source = (lg_array_source){.place = place};
+bool lg_source_open(const char *place, lg_array_file *source, lg_diags *diags) {
+    *source = (lg_array_file){.place = place};
     source->raw = lg_xmalloc((size_t)LG_SOURCE_BLOCK * sizeof(lg_csv_value));
     if (lg_source_is_csv(place)) {
         source->csv = lg_csv_open(place, diags);
@@ -42,14 +42,14 @@ bool lg_source_open(const char *place, lg_array_source *source, lg_diags *diags)
     return source->npy && take_header(source, &header, diags);
 }
 
-void lg_source_close(lg_array_source *source) {
+void lg_source_close(lg_array_file *source) {
     lg_npy_close(source->npy);
     lg_csv_close(source->csv);
     free(source->raw);
-    *source = (lg_array_source){0};
+    *source = (lg_array_file){0};
 }
 
-static int64_t csv_labels(lg_array_source *source, int64_t *labels, double *reals, int64_t n,
+static int64_t csv_labels(lg_array_file *source, int64_t *labels, double *reals, int64_t n,
                           lg_diags *diags) {
     lg_csv_value *values = source->raw;
     int64_t got = lg_csv_read(source->csv, values, n, diags);
@@ -65,11 +65,11 @@ static int64_t csv_labels(lg_array_source *source, int64_t *labels, double *real
     return got;
 }
 
-int64_t lg_source_raw(lg_array_source *source, int64_t n, lg_diags *diags) {
+int64_t lg_source_raw(lg_array_file *source, int64_t n, lg_diags *diags) {
     return lg_npy_read(source->npy, source->raw, n < LG_SOURCE_BLOCK ? n : LG_SOURCE_BLOCK, diags);
 }
 
-int64_t lg_source_labels(lg_array_source *source, int64_t *labels, double *reals, int64_t n,
+int64_t lg_source_labels(lg_array_file *source, int64_t *labels, double *reals, int64_t n,
                          lg_diags *diags) {
     n = n < LG_SOURCE_BLOCK ? n : LG_SOURCE_BLOCK;
     if (source->csv) {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How likely each cause is from a log alone: the priors of priors.h, times how well a cause
 // explains the values and the share of threads that the log shows.
-#include "labels/evidence.h"
 #include "explain/internal.h"
-#include "labels/hypotheses.h"
-#include "labels/priors.h"
+#include "labels/labels.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -14,9 +14,9 @@
 #ifndef LG_EXPLAIN_EXPLAIN_H
 #define LG_EXPLAIN_EXPLAIN_H
 
+#include "device/device.h"
 #include "model/cause.h"
 #include "result/finding.h"
-#include "device/assert_log.h"
 #include "support/arena.h"
 #include "support/str.h"
 

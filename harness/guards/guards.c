@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guards/guards.h"
 
+#include "batch/batch.h"
 #include "reference/reference.h"
-#include "batch/generate.h"
-#include "batch/hostcheck.h"
 #include "support/alloc.h"
 
 #include <math.h>

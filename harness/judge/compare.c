@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/compare.h"
+#include "judge/internal.h"
 
-#include "reference/gradient_view.h"
-#include "judge/tolerance.h"
+#include "judge/judge.h"
+#include "reference/reference.h"
 
 #include <math.h>
 #include <string.h>

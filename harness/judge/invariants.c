@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/invariants.h"
+#include "judge/judge.h"
 
-#include "reference/gradient_view.h"
-#include "reference/row.h"
-#include "reference/sum.h"
-#include "judge/tolerance.h"
+#include "reference/reference.h"
 
 #include <inttypes.h>
 #include <math.h>

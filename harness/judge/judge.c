@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/judge.h"
 
-#include "judge/invariants.h"
-#include "judge/compare.h"
-#include "judge/records.h"
+#include "judge/internal.h"
 #include "support/plain.h"
 #include "support/str.h"
 

@@ -4,12 +4,15 @@
 #ifndef LG_JUDGE_JUDGE_H
 #define LG_JUDGE_JUDGE_H
 
-#include "model/batch.h"
+#include "batch/batch.h"
+#include "device/device.h"
 #include "manifest/manifest.h"
-#include "reference/reference.h"
-#include "result/observation.h"
+#include "model/batch.h"
 #include "model/verdict.h"
-#include "batch/hostcheck.h"
+#include "reference/reference.h"
+#include "result/case.h"
+#include "result/observation.h"
+#include "scenario/scenario.h"
 #include "support/arena.h"
 
 typedef struct lg_judgement {
@@ -24,5 +27,102 @@ typedef struct lg_judgement {
 lg_judgement lg_judge(const lg_batch *batch, const lg_reference *reference,
                       const lg_refusal *refusal, const lg_kernel *kernel,
                       const lg_observation *observation, lg_arena *arena);
+
+// --- How far a right kernel may be from the double-precision reference, derived from dtype, number
+// of terms and order of summation; the derivation stands beside the table in tolerance.c.
+
+typedef enum lg_quantity { LG_Q_LOSS, LG_Q_ROW_LOSS, LG_Q_TOTAL_WEIGHT, LG_Q_GRADIENT } lg_quantity;
+
+// The bound |got - want| must not exceed, for element `index` of the quantity with reference value
+// `want` (finite). Always > 0 and finite unless the quantity must be exact (then 0): a gradient
+// that is zero by definition, the loss of an ignored row, a total weight that is a count. `index`:
+// the row of a row loss; the flat, row-major index into the input's shape of a gradient. The total
+// weight is expected in the accumulator's type, float for a half: one kept in a half is too narrow.
+// LG_Q_LOSS takes time proportional to the rows, the others constant time.
+double lg_tolerance(const lg_batch *batch, const lg_reference *reference, lg_quantity quantity,
+                    int64_t index, double want);
+
+// The bound the sum of the gradient over the classes of `row` must stay within; 0 is what it is
+// without rounding. cross_entropy only, rows whose gradient is finite.
+double lg_tolerance_row_sum(const lg_batch *batch, const lg_reference *reference, int64_t row);
+
+// Class first (NaN, +inf, -inf, finite), then |got-want| <= bound. A finite `want` whose rounding
+// to the output dtype overflows, with the bound added, accepts that infinity. Returns the error as
+// a share of the bound: <= 1 passes; INFINITY when the classes differ, or when the bound is 0 and
+// not met.
+double lg_compare(double got, double want, double bound, lg_dtype out_dtype);
+
+// --- What every gradient and row loss must keep, whatever its numbers are: checked on every run of
+// a valid batch, with the formula's own structure in the place of a reference.
+//
+//   - an ignored row contributes exactly nothing: its loss (reduction none) and every element of
+//   its
+//     gradient are 0;
+//   - nll_loss reads one element a row: only the label's element of the gradient may differ from 0,
+//     and does where the row's weight and upstream gradient do;
+//   - the gradient of a row of cross_entropy adds up to 0: its loss does not change when a constant
+//     is added to the logits. It is coefficient·(softmax - target), so that this is the same as:
+//     the softmax in it adds up to 1.
+// Rows whose gradient is not finite by the formula are left out.
+
+// What is broken first, in one line (in `arena`), or NULL. The batch must be valid. An output that
+// was not observed, or whose length is not the batch's, breaks nothing here: that is the judge's.
+const char *lg_invariants_check(const lg_batch *batch, const lg_reference *reference,
+                                const lg_observation *observation, lg_arena *arena);
+
+// --- The second way to write a batch, for each metamorphic relation.
+
+// A batch made of rows of another one, with its reference.
+typedef struct lg_related_batch {
+    lg_batch batch;
+    lg_reference reference;
+    int64_t *source; // [rows] the row of the first batch that each row was; NULL: the same one
+} lg_related_batch;
+
+// What a relation compares: the first batch, and what it is written as.
+typedef struct lg_related {
+    lg_relation relation;
+    double copies;  // how often each row of the first is among the others
+    bool has_first; // `first` stands in the place of the case's own batch
+    lg_related_batch first;
+    int n_others; // 2 for the halves of a split
+    lg_related_batch others[2];
+} lg_related;
+
+// Writes `batch` (valid, without faults) in the relation's other way: contiguous arrays that hold
+// the same numbers, and their references. The order of permuted rows and the signs of shifts come
+// from `seed`. shift_logits makes a pair of its own, whose logits differ by exactly the constant: x
+// + c is rounded, and x' = (x + c) - c is exact. False when memory is out; `out` is then empty.
+bool lg_related_make(const lg_batch *batch, lg_relation relation, uint64_t seed, lg_related *out);
+void lg_related_free(lg_related *related);
+
+// --- The metamorphic relations of a scenario (run.relations), checked inside the cases of the mode
+// `blocking`: the kernel runs once more on the batch written in another way, and its two results
+// must agree.
+
+// The other batches of a point; const once made, shared by its cases.
+typedef struct lg_relations {
+    int n;
+    lg_related items[LG_N_RELATIONS];
+} lg_relations;
+
+// Makes what the scenario asks for; nothing for a scenario without relations. False when memory is
+// out.
+bool lg_relations_make(const lg_scenario *scenario, const lg_batch *batch, lg_relations *out);
+void lg_relations_free(lg_relations *relations);
+
+// Why the kernel cannot take one of the other batches, or NULL; as lg_device_unsuitable. Labels
+// that the scenario gives no type are handed over as batch/fit_labels.h says, as those of the
+// case.
+const char *lg_relations_unsuitable(const lg_relations *relations, const lg_scenario *scenario,
+                                    const lg_kernel *kernel, lg_arena *arena);
+
+// Runs the kernel of a case that passed on the other batches. Where a relation is broken, or the
+// other batch itself does not pass, `result` gets the verdict, its reason and the finding: the
+// finding is that of the other run, with the relation's own cause where its numbers name none.
+// False for faults of lossgate (in diags): nothing is shown then, and the verdict is `untested`.
+bool lg_relations_check(lg_device_session *device, const lg_relations *relations,
+                        const lg_batch *batch, const lg_reference *reference,
+                        lg_case_result *result, lg_arena *arena, lg_diags *diags);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/records.h"
+#include "judge/internal.h"
 
 #include "device/internal.h"
-#include "judge/records_fields.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>

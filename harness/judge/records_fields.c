@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/records_fields.h"
+#include "judge/internal.h"
 
-#include "reference/row.h"
+#include "reference/reference.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/relations.h"
+#include "judge/judge.h"
 
 #include "attribute/attribute.h"
-#include "batch/fit_labels.h"
-#include "judge/judge.h"
-#include "judge/relations_compare.h"
+#include "batch/batch.h"
+#include "judge/internal.h"
 
 #include <math.h>
 

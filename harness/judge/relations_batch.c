@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/relations_batch.h"
+#include "judge/judge.h"
 
-#include "reference/row.h"
 #include "model/rng.h"
+#include "reference/reference.h"
 #include "support/alloc.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/tolerance.h"
+#include "judge/judge.h"
 
-#include "reference/row.h"
+#include "reference/reference.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "labels/clean.h"
+#include "labels/internal.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "labels/draw.h"
+#include "labels/labels.h"
 
 #include "model/rng.h"
 #include "support/alloc.h"

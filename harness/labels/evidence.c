@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "labels/evidence.h"
+#include "labels/labels.h"
 
 #include "support/alloc.h"
 

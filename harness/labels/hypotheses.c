@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "labels/hypotheses.h"
+#include "labels/labels.h"
 
 #include "labels/internal.h"
-#include "labels/priors.h"
 
 #include <math.h>
 #include <stdlib.h>

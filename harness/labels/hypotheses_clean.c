@@ -3,7 +3,7 @@
 // spread of the classes, a first class without rows, outputs that no class uses, classes far rarer
 // than the rest, and how many classes a too narrow head misses.
 #include "labels/internal.h"
-#include "labels/priors.h"
+#include "labels/labels.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "labels/priors.h"
+#include "labels/labels.h"
 
 #include <math.h>
 

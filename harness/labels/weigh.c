@@ -2,7 +2,7 @@
 // The likelihood of one structure: a remap, a set of stray faults, and where values are split
 // between them. hypotheses_clean.c weighs the clean labels behind it.
 #include "labels/internal.h"
-#include "labels/priors.h"
+#include "labels/labels.h"
 
 #include <math.h>
 #include <string.h>

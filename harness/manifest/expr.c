@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "manifest/expr.h"
+#include "manifest/manifest.h"
 
 #include "support/str.h"
 

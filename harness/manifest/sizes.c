@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sizes of a kernel on a few typical batches: a division by zero, an overflow or a grid without
 // blocks is found before anything runs.
-#include "manifest/expr.h"
 #include "manifest/internal.h"
+#include "manifest/manifest.h"
 
 #include <string.h>
 

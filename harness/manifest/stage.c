@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stages and scratch buffers of a manifest: sizes and arguments.
-#include "manifest/expr.h"
 #include "manifest/internal.h"
+#include "manifest/manifest.h"
 #include "support/str.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 // The keys of a manifest. kernels/README.md explains them to who writes one.
 #include "manifest/internal.h"
 
-#include "manifest/expr.h"
+#include "manifest/manifest.h"
 
 static const char *const *input_names(size_t *n) {
     static const char *const names[] = {"unbatched", "batched", "spatial"};

@@ -10,7 +10,7 @@
 //
 // (PyTorch: aten/src/ATen/native/Loss.cpp.) The 1e-12 is a float constant there, and here.
 #include "reference/internal.h"
-#include "reference/row.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reference/gradient_view.h"
+#include "reference/reference.h"
 
 #include "support/alloc.h"
 

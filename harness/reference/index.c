@@ -15,8 +15,7 @@
 // part spreads e/C over all classes, the true one included, and D is the weight of the labels.)
 // Everything is written in terms of m - x[c] >= 0 and log Z >= 0, so nothing cancels.
 #include "reference/internal.h"
-#include "reference/row.h"
-#include "reference/softmax.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

@@ -5,7 +5,8 @@
 #define LG_REFERENCE_INTERNAL_H
 
 #include "reference/reference.h"
-#include "reference/sum.h"
+
+#include <stdint.h>
 
 // What both directions need beside the batch. Owned by loss.c.
 typedef struct lg_loss_context {
@@ -36,5 +37,21 @@ void lg_bce_gradient(const lg_loss_context *context, const lg_reference *forward
 
 // The upstream gradient of a row, divided by what a mean divides by.
 double lg_row_scale(const lg_batch *batch, const lg_reference *forward, int64_t row);
+
+// --- The softmax of one row in double precision, in loops the compiler can vectorise. Pure
+// functions.
+
+// max: the largest x[c], NaN left out; -inf when there is none. rest: Σ exp(x[c] - max) - 1, exact
+// to about one rounding even when it is tiny; NaN when the softmax of the row is not defined (a NaN
+// or +inf, or nothing above -inf).
+void lg_softmax_stats(const double *x, int64_t n, double *max, double *rest);
+
+// out[c] = exp(x[c] - max) · factor; out may be x. `max` must be finite.
+void lg_softmax_scaled(const double *x, int64_t n, double max, double factor, double *out);
+
+// exp(x - max) for x <= max, with the rounding error of the difference taken into account: error
+// below one unit in the last place of the result, also when it is subnormal. -inf gives 0, NaN
+// gives NaN.
+double lg_exp_below(double x, double max);
 
 #endif

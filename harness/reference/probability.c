@@ -9,8 +9,7 @@
 // 0·(-inf) is NaN; there is no 0·log 0 = 0, unless the kernel declares it (zero_log_zero). No row
 // is ignored; one with a t outside [0, 1] or NaN is invalid.
 #include "reference/internal.h"
-#include "reference/row.h"
-#include "reference/softmax.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

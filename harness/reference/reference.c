@@ -4,7 +4,6 @@
 #include "reference/reference.h"
 
 #include "reference/internal.h"
-#include "reference/row.h"
 #include "support/alloc.h"
 
 #include <math.h>

@@ -41,6 +41,7 @@
 
 #include "model/batch.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -91,5 +92,81 @@ void lg_reference_free(lg_reference *reference);
 // memory is out, `out` is filled with NaN, which no comparison takes for a gradient.
 void lg_reference_gradient_rows(const lg_batch *batch, const lg_reference *forward, int64_t begin,
                                 int64_t end, double *out);
+
+// --- The reference's gradient, element by element, without holding all of it: where the reference
+// does not keep it whole (lg_reference_keeps_gradient), a few rows at a time are computed as they
+// are asked for. Walk it row by row: a step backwards computes a row again.
+
+typedef struct lg_gradient_view {
+    const lg_batch *batch;
+    const lg_reference *reference;
+    int64_t n_rows;
+    int64_t width;      // gradient elements of a row: C, 1 for BCE
+    int64_t spatial;    // S, 1 for BCE
+    int64_t begin, end; // rows in the window
+    double *window;     // owned
+} lg_gradient_view;
+
+// Batch and reference stay the caller's, and must outlive the view. Close it in the end.
+lg_gradient_view lg_gradient_open(const lg_batch *batch, const lg_reference *reference);
+void lg_gradient_close(lg_gradient_view *view);
+
+// Where a class of a row lies in the gradient, which is contiguous in the input's shape.
+static inline int64_t lg_gradient_index(const lg_gradient_view *view, int64_t row, int64_t c) {
+    return (row / view->spatial * view->width + c) * view->spatial + row % view->spatial;
+}
+
+void lg_gradient_move(lg_gradient_view *view, int64_t row); // moves the window to the row
+
+// NaN when memory is out, which no comparison takes for a gradient.
+static inline double lg_gradient_at(lg_gradient_view *view, int64_t row, int64_t c) {
+    if (view->reference->grad_input) {
+        return view->reference->grad_input[lg_gradient_index(view, row, c)];
+    }
+    if (row < view->begin || row >= view->end) {
+        lg_gradient_move(view, row);
+    }
+    return view->window[(row - view->begin) * view->width + c];
+}
+
+// --- How the reference finds a row of a strided tensor, and what it takes a label for.
+
+// Widens the `width` classes of a row.
+void lg_row_read(const lg_tensor *tensor, int64_t row, int64_t width, double *out);
+double lg_row_read_class(const lg_tensor *tensor, int64_t row, int64_t class_index);
+
+typedef enum lg_label_kind { LG_LABEL_LIVE, LG_LABEL_IGNORED, LG_LABEL_INVALID } lg_label_kind;
+
+// Reads the class index of a row of batch->target and judges it against ignore_index and [0,
+// width).
+// `*label` is the value for LIVE; for the others it is unspecified.
+lg_label_kind lg_label_read(const lg_batch *batch, int64_t row, int64_t width, int64_t *label);
+
+// Element `index` (flat, row-major, in the shape of `like`) of a tensor that broadcasts against it.
+double lg_broadcast_get(const lg_tensor *tensor, const lg_tensor *like, int64_t index);
+
+// The upstream gradient that reaches a row: batch->grad_output, or 1 when there is none.
+double lg_row_upstream(const lg_batch *batch, int64_t row);
+
+// --- A compensated sum: the running sum and, beside it, the exact rounding error of each addition
+// (TwoSum: D. E. Knuth, The Art of Computer Programming 2, section 4.2.2; as a summation: A.
+// Neumaier, ZAMM 54, 1974). The result is as if summed in twice the precision and rounded once.
+
+typedef struct lg_sum {
+    double sum;
+    double error;
+} lg_sum;
+
+static inline void lg_sum_add(lg_sum *s, double term) {
+    double sum = s->sum + term;
+    double of_term = sum - s->sum;
+    s->error += (s->sum - (sum - of_term)) + (term - of_term);
+    s->sum = sum;
+}
+
+// An infinite or NaN sum has no meaningful error term: the plain sum has the class that counts.
+static inline double lg_sum_value(const lg_sum *s) {
+    return isfinite(s->sum) ? s->sum + s->error : s->sum;
+}
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reference/row.h"
+#include "reference/reference.h"
 
 #include "model/half.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reference/softmax.h"
+#include "reference/internal.h"
 
-#include "reference/sum.h"
+#include "reference/reference.h"
 
 #include <math.h>
 #include <stdbool.h>

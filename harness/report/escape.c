@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/escape.h"
+#include "report/internal.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report.h"
 
-#include "report/style.h"
+#include "report/internal.h"
 #include "support/plain.h"
 
 #include <inttypes.h>

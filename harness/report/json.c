@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report.h"
 
-#include "report/escape.h"
+#include "report/internal.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 // skipped.
 #include "report/report.h"
 
-#include "report/escape.h"
+#include "report/internal.h"
 #include "support/alloc.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/names.h"
+#include "report/internal.h"
 
 #include "support/alloc.h"
 

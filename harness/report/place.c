@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/place.h"
+#include "report/internal.h"
 
 #include "support/alloc.h"
 #include "support/str.h"

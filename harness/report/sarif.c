@@ -3,8 +3,7 @@
 // else the scenario's. Rules are the causes of findings; a case without one goes by its verdict.
 #include "report/report.h"
 
-#include "report/escape.h"
-#include "report/place.h"
+#include "report/internal.h"
 #include "support/alloc.h"
 
 #include <errno.h>

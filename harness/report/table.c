@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/table.h"
+#include "report/internal.h"
 
-#include "report/style.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>

@@ -3,9 +3,7 @@
 // and findings are kept as text until the run has ended.
 #include "report/report.h"
 
-#include "report/skips.h"
-#include "report/style.h"
-#include "report/table.h"
+#include "report/internal.h"
 #include "support/alloc.h"
 #include "support/plain.h"
 #include "support/str.h"

@@ -3,11 +3,11 @@
 #ifndef LG_RESULT_CASE_H
 #define LG_RESULT_CASE_H
 
-#include "result/finding.h"
 #include "manifest/manifest.h"
+#include "model/verdict.h"
+#include "result/finding.h"
 #include "result/observation.h"
 #include "scenario/scenario.h"
-#include "model/verdict.h"
 
 #include <stdbool.h>
 #include <stdint.h>

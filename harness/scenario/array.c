@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The array mappings of a scenario (logits, targets, weights) and their custom keys.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 #include "support/strparse.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys that contradict each other: the loss, the sizes and the expectation.
 #include "manifest/manifest.h"
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include "support/alloc.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays whose keys contradict each other. What a checked call would refuse (a target of another
 // shape, a weight for other than all classes) is the experiment and passes here.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults that could not fire on their batch, or whose keys contradict each other.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include <math.h>
 #include <string.h>

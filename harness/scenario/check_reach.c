@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strides that no device can be given, or that need more memory than anybody has.
 #include "model/far_view.h"
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 // The shape of an array of that rank.
 static void shape_of(const lg_scenario_reader *reader, const lg_array_spec *spec, int64_t rank,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relations that a scenario asks for and its batch has no room for.
 #include "manifest/manifest.h"
-#include "scenario/relation.h"
-#include "scenario/tables.h"
+#include "scenario/internal.h"
+#include "scenario/scenario.h"
 #include "support/str.h"
 
 // Why the batch cannot be written in the relation's other way, or NULL.

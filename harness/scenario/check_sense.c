@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What no run could show: faults that undo each other, and expectations that cannot come true.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows from the keys that were given: dtypes, sizes of listed arrays, the faults' defaults.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `expect` section: its number or list of numbers, what cannot be meant, and how it is written.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of faults: each kind takes the keys that the field table gives it.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that a scenario names: only inside its own folder or an allowed one, links resolved.
-#include "scenario/tables.h"
 #include "model/tensor_file.h"
+#include "scenario/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of a file with errors: a check looks only at values that were taken, so that one
 // error neither hides the others nor brings forth false ones.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A matrix: the product of lists of values for dotted keys. A point is the file with those values
 // put in place of its own, so that every check of a plain file holds for every point.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 #include "support/alloc.h"
 #include "support/strparse.h"
 

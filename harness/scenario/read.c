@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenario/read.h"
+#include "scenario/scenario.h"
 
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 #include "support/alloc.h"
 
 #include <errno.h>

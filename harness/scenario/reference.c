@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference page of scenarios/README.md, from the field tables.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include <float.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenario/relation.h"
+#include "scenario/scenario.h"
 
 static const char *const names[] = {
     "unset",

@@ -8,14 +8,34 @@
 
 #include "model/batch.h"
 #include "model/cause.h"
-#include "scenario/relation.h"
 #include "model/verdict.h"
 #include "support/arena.h"
 #include "support/error.h"
 #include "support/lists.h"
+#include "support/str.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+// --- Metamorphic relations: what must stay the same between two runs of a kernel on batches that
+// are the same rows written differently. Needs no right answer, only two answers of the kernel.
+
+typedef enum lg_relation {
+    LG_RELATION_UNSET = 0,
+#define LG_RELATION(id, name, other, help) LG_RELATION_##id,
+#include "scenario/relation.def"
+#undef LG_RELATION
+    LG_N_RELATIONS
+} lg_relation;
+
+// A set of relations has a bit for each.
+#define LG_RELATION_BIT(relation) (UINT32_C(1) << (relation))
+
+const char *lg_relation_name(lg_relation relation);
+const char *lg_relation_other(lg_relation relation);
+const char *lg_relation_help(lg_relation relation);
+const char *const *lg_relation_names(size_t *n); // without "unset"
 
 typedef enum lg_array_source {
     LG_ARRAY_ABSENT = 0, // not given: the default of the place (weight: none)
@@ -142,5 +162,29 @@ typedef struct lg_scenario_set {
 } lg_scenario_set;
 
 void lg_scenario_set_free(lg_scenario_set *set);
+
+// --- Reads and checks scenario files over libyaml with one field table (scenario_fields.def), from
+// which the reference page of scenarios/README.md and the JSON Schema are generated too.
+
+typedef struct lg_read_options {
+    const char *root;        // folder that scenario names are relative to; NULL: the file's folder
+    lg_str_list allow_paths; // folders outside the scenario's own that `file:` may reach
+} lg_read_options;
+
+// Reads one file and expands its matrix. Reports *all* errors; false when there was one (the set is
+// then empty). Contradictions are checked for every matrix point and name the point.
+bool lg_scenario_read(const char *path, const lg_read_options *options, lg_scenario_set *set,
+                      lg_diags *diags);
+
+// The same for a file that is in memory. `name` is its path: for diagnostics, for the scenario's
+// name, and for the folder that `file:` is relative to.
+bool lg_scenario_read_text(const char *name, const char *text, size_t n,
+                           const lg_read_options *options, lg_scenario_set *set, lg_diags *diags);
+
+// Writes one point as a scenario file that reads back to the same point.
+void lg_scenario_write(const lg_scenario *scenario, lg_str *out);
+
+void lg_scenario_reference_page(lg_str *out); // Markdown, from the field table
+void lg_scenario_json_schema(lg_str *out);    // JSON Schema 2020-12, from the field table
 
 #endif

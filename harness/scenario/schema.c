@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A JSON Schema of scenario files for editors, from the field tables. It says less than the reader
 // checks: contradictions between keys are the reader's.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include <float.h>
 #include <jansson.h>

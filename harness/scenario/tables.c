@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include <float.h>
 

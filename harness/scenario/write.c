@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One scenario point as a file. Sizes and dtypes are written out, so that reading it back does not
 // depend on defaults.
-#include "scenario/tables.h"
+#include "scenario/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/case.h"
+#include "session/session.h"
 
-#include "batch/fit_input.h"
-#include "batch/fit_labels.h"
-#include "session/plan.h"
-#include "session/expect.h"
-#include "session/judge.h"
+#include "batch/batch.h"
+#include "session/internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/judge.h"
+#include "session/internal.h"
 
 #include "attribute/attribute.h"
+#include "device/device.h"
 #include "judge/judge.h"
-#include "device/order.h"
-#include "judge/tolerance.h"
 #include "support/alloc.h"
 #include "support/plain.h"
 

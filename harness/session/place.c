@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where in the kernel's source somebody should look who reads of a case.
-#include "device/buffers.h"
 #include "device/internal.h"
-#include "device/ptx_place.h"
-#include "session/case.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +11,7 @@ bool lg_device_entry_place(lg_device_session *session, const lg_kernel *kernel,
                            lg_source_place *out) {
     lg_diags dropped = {0};
     const lg_prepared_kernel *prepared = lg_device_find(session, kernel, &dropped);
-    const lg_ptx_source *ptx = prepared ? &session->ptx[prepared->ptx] : NULL;
+    const lg_ptx_program *ptx = prepared ? &session->ptx[prepared->ptx] : NULL;
     char *entry = lg_entry_name(kernel, stage->entry, input, target);
     bool found = ptx && ptx->file.ptx &&
                  lg_ptx_entry_place(ptx->file.ptx, ptx->file.n_bytes, &ptx->index, entry, arena,

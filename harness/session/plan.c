@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/plan.h"
+#include "session/session.h"
 
-#include "batch/fit_input.h"
+#include "batch/batch.h"
 #include "support/alloc.h"
 #include "support/shell.h"
 #include "support/str.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/point.h"
+#include "session/session.h"
 
-#include "batch/generate.h"
+#include "batch/batch.h"
 
 const char *lg_last_error(lg_arena *arena, const lg_diags *diags, size_t from,
                           const char *otherwise) {

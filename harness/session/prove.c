@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/prove.h"
-
-#include "session/prove_parts.h"
+#include "session/internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/prove_parts.h"
+#include "session/internal.h"
 
 #include "support/str.h"
 

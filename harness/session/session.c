@@ -3,10 +3,7 @@
 // the next index of a phase, and what they bring back is told to the observers in index order.
 #include "session/session.h"
 
-#include "session/plan.h"
-#include "session/prove.h"
-#include "session/case.h"
-#include "session/tally.h"
+#include "session/internal.h"
 #include "support/alloc.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/tally.h"
+#include "session/internal.h"
 
 #include "support/alloc.h"
 #include "support/str.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/tried.h"
+#include "session/session.h"
 
-#include "device/buffers.h"
+#include "device/internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/case.h"
+#include "session/session.h"
 #include "shrink/shrink.h"
 
 typedef enum interest { NO_CASE, CLEAN, FAULTY, UNEXPECTED } interest;

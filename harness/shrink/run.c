@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/plan.h"
-#include "session/case.h"
+#include "session/session.h"
 #include "shrink/internal.h"
 #include "support/str.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The batch of a scenario as values, whole or, where it is too large for that, a part of its
 // samples.
-#include "batch/generate.h"
+#include "batch/batch.h"
 #include "shrink/internal.h"
 #include "support/alloc.h"
 

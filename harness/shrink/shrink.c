@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shrink/shrink.h"
 
-#include "scenario/read.h"
+#include "scenario/scenario.h"
 #include "shrink/internal.h"
 
 #include <string.h>

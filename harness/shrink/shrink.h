@@ -17,11 +17,11 @@
 #ifndef LG_SHRINK_SHRINK_H
 #define LG_SHRINK_SHRINK_H
 
-#include "result/case.h"
-#include "manifest/manifest.h"
-#include "scenario/scenario.h"
 #include "device/device.h"
-#include "session/plan.h"
+#include "manifest/manifest.h"
+#include "result/case.h"
+#include "scenario/scenario.h"
+#include "session/session.h"
 #include "support/arena.h"
 #include "support/error.h"
 

@@ -10,7 +10,7 @@
 #define LG_BENCH_ATTRIBUTION_DRAW_H
 
 #include "attribution_world.h"
-#include "batch/generate.h"
+#include "batch/batch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #define LG_BENCH_ATTRIBUTION_VALUES_H
 
 #include "attribution_world.h"
-#include "batch/generate.h"
+#include "batch/batch.h"
 
 #include <string.h>
 

@@ -3,10 +3,9 @@
 #ifndef LG_BENCH_ATTRIBUTION_WORLD_H
 #define LG_BENCH_ATTRIBUTION_WORLD_H
 
+#include "labels/labels.h"
 #include "model/rng.h"
 #include "scenario/scenario.h"
-#include "labels/draw.h"
-#include "labels/priors.h"
 
 #include <math.h>
 

@@ -6,9 +6,9 @@
 // calibration is printed and not required.
 //
 //   bench_attribution [--batches N] [--seed S] [--clean SHARE] [--world priors|other]
+#include "attribute/attribute.h"
 #include "attribution_draw.h"
 #include "attribution_values.h"
-#include "attribute/attribute.h"
 #include "support/strparse.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 // Exits 1 when a finding is certain (none may be) or a kind is named in no case.
 //
 //   bench_attribution_kernels [--cases N] [--seed S]
-#include "attribution_kernels.h"
 #include "attribute/attribute.h"
+#include "attribution_kernels.h"
 #include "support/strparse.h"
 
 #include <inttypes.h>

@@ -7,10 +7,10 @@
 //   bench_rows [rows [classes [code]]]   256 and 50257 by default, and each instruction set that
 //   the
 //                                        machine has; the best of several launches counts
+#include "device/device.h"
+#include "device/internal.h"
 #include "engine/ptx/ptx.h"
 #include "engine/sim/sim.h"
-#include "device/compile.h"
-#include "device/ptx_slice.h"
 #include "support/alloc.h"
 
 #include <math.h>

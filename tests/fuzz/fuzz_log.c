@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a training log, in pieces whose sizes the bytes decide: the finding is the same as
 // in one piece, its text has no control characters, and a scenario made of it can be read.
-#include "scenario/read.h"
 #include "explain/explain.h"
+#include "scenario/scenario.h"
 
 #include <stdlib.h>
 #include <string.h>

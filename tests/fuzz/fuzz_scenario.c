@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a scenario file: points that can be written and read back as the same text, or
 // errors that name a place.
-#include "scenario/read.h"
+#include "scenario/scenario.h"
 #include "support/str.h"
 
 #include <stdlib.h>

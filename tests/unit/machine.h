@@ -5,7 +5,7 @@
 #ifndef LG_TESTS_MACHINE_H
 #define LG_TESTS_MACHINE_H
 
-#include "reference/row.h"
+#include "reference/reference.h"
 
 #include <math.h>
 #include <stdlib.h>

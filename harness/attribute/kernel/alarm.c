@@ -2,9 +2,8 @@
 // A signal on a valid batch: which of its labels the guard refuses, by the rows that were
 // signalled.
 #include "attribute/kernel/internal.h"
-#include "device/buffers.h"
 #include "device/internal.h"
-#include "labels/priors.h"
+#include "labels/labels.h"
 
 #include <inttypes.h>
 #include <string.h>

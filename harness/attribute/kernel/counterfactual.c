@@ -3,7 +3,7 @@
 // taken for those of a packed array. The kernel whose numbers these are reads the call that way.
 #include "attribute/kernel/internal.h"
 
-#include "reference/gradient_view.h"
+#include "reference/reference.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attribute/kernel/formula.h"
 
-#include "judge/tolerance.h"
+#include "judge/judge.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,8 +4,8 @@
 #ifndef LG_ATTRIBUTE_KERNEL_FORMULA_H
 #define LG_ATTRIBUTE_KERNEL_FORMULA_H
 
-#include "reference/gradient_view.h"
 #include "attribute/kernel/internal.h"
+#include "reference/reference.h"
 
 // What the formula gives, and how far a kernel's own rounding may take it from that.
 typedef struct lg_formula_value {

@@ -2,8 +2,7 @@
 // Which of the other formulas of a binary loss its numbers follow.
 #include "attribute/kernel/formula_binary.h"
 
-#include "reference/gradient_view.h"
-#include "reference/row.h"
+#include "reference/reference.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,10 +2,8 @@
 // A gradient whose rows do not add up to 0, by lanes beyond the classes.
 #include "attribute/kernel/internal.h"
 
-#include "reference/gradient_view.h"
-#include "reference/row.h"
-#include "reference/sum.h"
-#include "judge/tolerance.h"
+#include "judge/judge.h"
+#include "reference/reference.h"
 
 #include <inttypes.h>
 #include <math.h>

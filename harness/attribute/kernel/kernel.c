@@ -3,7 +3,7 @@
 // recomputes what one kind of broken kernel would have returned, and the finding names the first
 // kind whose number it was; where none fits, the options in use say what is left.
 #include "attribute/kernel/internal.h"
-#include "labels/priors.h"
+#include "labels/labels.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 // returned it.
 #include "attribute/kernel/internal.h"
 
-#include "reference/gradient_view.h"
-#include "labels/priors.h"
+#include "labels/labels.h"
+#include "reference/reference.h"
 #include "support/plain.h"
 
 #include <inttypes.h>

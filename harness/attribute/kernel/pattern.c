@@ -2,11 +2,10 @@
 // How likely each kind of broken kernel is by the pattern of what is wrong, where its numbers could
 // not be recomputed: how far off, in the loss or only in the gradient, with which options in use.
 #include "attribute/kernel/internal.h"
-#include "judge/invariants.h"
-#include "labels/priors.h"
-#include "judge/tolerance.h"
+#include "judge/judge.h"
+#include "labels/labels.h"
 
-#include "reference/gradient_view.h"
+#include "reference/reference.h"
 
 #include <inttypes.h>
 #include <math.h>

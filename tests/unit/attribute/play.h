@@ -5,7 +5,7 @@
 #define LG_TESTS_PIPELINE_ATTRIBUTE_PLAY_H
 
 #include "attribute/attribute.h"
-#include "batch/generate.h"
+#include "batch/batch.h"
 #include "unit/testing.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several faults in one batch that are plain each for itself: all are named.
 #include "attribute/attribute.h"
-#include "batch/generate.h"
+#include "batch/batch.h"
 #include "unit/testing.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which types a kernel is given a scenario in.
-#include "batch/fit_input.h"
+#include "batch/batch.h"
 
-#include "scenario/read.h"
+#include "scenario/scenario.h"
 #include "support/str.h"
 #include "unit/testing.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clean batches: the same values whatever else is asked for, in the domain of their loss, in the
 // shapes and strides of the scenario.
-#include "batch/generate.h"
+#include "batch/batch.h"
 #include "unit/testing.h"
 
 #include <math.h>

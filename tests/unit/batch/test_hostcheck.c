@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each condition the host refuses, with its exact text; and what it must not refuse.
-#include "batch/hostcheck.h"
+#include "batch/batch.h"
 
 #include "unit/testing.h"
 

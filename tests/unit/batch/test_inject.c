@@ -2,7 +2,7 @@
 // Every data fault in every form: it fires, leaves the rows it says, and is found again; its
 // control is clean. And the faults that must not fire, or must be refused.
 #include "attribute/attribute.h"
-#include "batch/generate.h"
+#include "batch/batch.h"
 #include "unit/testing.h"
 
 #include <math.h>

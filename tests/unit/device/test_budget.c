@@ -3,8 +3,8 @@
 // spare, and little enough that a hang is soon one.
 #include "unit/device/fixture.h"
 
-#include "scenario/read.h"
-#include "session/case.h"
+#include "scenario/scenario.h"
+#include "session/session.h"
 
 static const char *const manifests[] = {
     LG_SOURCE_DIR "/kernels/nll_loss.yaml", LG_SOURCE_DIR "/kernels/cross_entropy.yaml",

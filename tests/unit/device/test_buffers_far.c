@@ -3,7 +3,7 @@
 // told of one that goes elsewhere, and what a device without such memory makes of the batch.
 #include "unit/device/fixture.h"
 
-#include "device/buffers_far.h"
+#include "device/internal.h"
 
 #include <sys/resource.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/compile.h"
+#include "device/device.h"
 
-#include "device/compile_parts.h"
+#include "device/internal.h"
 #include "support/alloc.h"
 #include "unit/tree.h"
 

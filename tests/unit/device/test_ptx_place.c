@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where an entry begins, from the line table of a PTX text.
-#include "device/ptx_place.h"
+#include "device/internal.h"
 
 #include "unit/testing.h"
 

@@ -3,8 +3,8 @@
 #ifndef LG_TESTS_PIPELINE_EXPLAIN_HELPERS_H
 #define LG_TESTS_PIPELINE_EXPLAIN_HELPERS_H
 
-#include "scenario/read.h"
 #include "explain/explain.h"
+#include "scenario/scenario.h"
 #include "unit/testing.h"
 
 #include <string.h>

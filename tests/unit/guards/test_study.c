@@ -2,7 +2,7 @@
 // What guards do to whole scenarios: detected, put right, left alone, made worse in silence.
 #include "guards/guards.h"
 
-#include "scenario/read.h"
+#include "scenario/scenario.h"
 #include "unit/testing.h"
 
 #include <math.h>

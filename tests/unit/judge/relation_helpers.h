@@ -3,10 +3,10 @@
 #ifndef LG_TESTS_PIPELINE_RELATION_HELPERS_H
 #define LG_TESTS_PIPELINE_RELATION_HELPERS_H
 
+#include "batch/batch.h"
 #include "reference/reference.h"
 #include "result/observation.h"
-#include "scenario/read.h"
-#include "batch/generate.h"
+#include "scenario/scenario.h"
 #include "unit/testing.h"
 
 #include <string.h>

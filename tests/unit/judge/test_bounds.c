@@ -6,11 +6,10 @@
 //   test_pipeline_bounds            the test
 //   test_pipeline_bounds --table    larger batches, and the shares as the table of tests/README.md
 #include "judge/judge.h"
-#include "session/case.h"
-#include "judge/tolerance.h"
+#include "session/session.h"
 #include "unit/testing.h"
 
-#include "scenario/read.h"
+#include "scenario/scenario.h"
 #include "support/plain.h"
 
 #include <math.h>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients that break what every gradient keeps, and right ones of every shape that do not.
-#include "judge/invariants.h"
+#include "judge/judge.h"
 
 #include "attribute/attribute.h"
-#include "judge/judge.h"
-#include "judge/tolerance.h"
 #include "unit/judge/relation_helpers.h"
 
 #include <math.h>

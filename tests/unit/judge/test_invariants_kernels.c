@@ -2,10 +2,9 @@
 // Cross-entropy kernels that each break one invariant, compiled and run: the softmax of a row sums
 // to 1, its gradient to 0, and an ignored row contributes exactly nothing. Each must be caught by
 // the invariant, not only by the reference.
-#include "judge/invariants.h"
+#include "judge/judge.h"
 
 #include "device/device.h"
-#include "judge/judge.h"
 #include "support/str.h"
 #include "unit/device/kernel_folder.h"
 #include "unit/judge/relation_helpers.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fault records of a `report` kernel: each field that is wrong must be noticed, and named.
-#include "judge/records.h"
+#include "judge/internal.h"
 #include "unit/testing.h"
 
 #include <math.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels whose numbers are right on the batch they are given, and that break a relation.
-#include "judge/relations.h"
-
 #include "judge/judge.h"
-#include "session/case.h"
+
+#include "session/session.h"
 #include "unit/device/kernel_folder.h"
 #include "unit/judge/relation_helpers.h"
 #include "unit/judge/relation_kernels.h"

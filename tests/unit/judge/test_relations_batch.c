@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches written in another way: the same rows, the same loss; and played kernels that do not keep
 // a relation.
-#include "judge/relations_batch.h"
-#include "judge/relations_compare.h"
+#include "judge/internal.h"
+#include "judge/judge.h"
 
-#include "reference/row.h"
+#include "reference/reference.h"
 #include "support/str.h"
 #include "unit/judge/relation_helpers.h"
 

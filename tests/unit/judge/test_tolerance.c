@@ -2,7 +2,7 @@
 // The tolerances: kernels computed honestly in their own precision pass, whatever the loss,
 // options, type and size; the same kernels with one defect fail; and so does anything twice the
 // bound away.
-#include "judge/tolerance.h"
+#include "judge/judge.h"
 
 #include "unit/machine.h"
 #include "unit/testing.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradient read through a view is the whole gradient, element by element, in every order.
-#include "reference/gradient_view.h"
+#include "reference/reference.h"
 #include "unit/testing.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exponential and the softmax sums of the reference, against __float128.
-#include "reference/softmax.h"
+#include "reference/internal.h"
 
 #include "unit/reference/quad.h"
 #include "unit/testing.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SARIF as tools read it: what 2.1.0 requires, rules that are causes, places relative to the root.
-#include "report/place.h"
+#include "report/internal.h"
 #include "report/report.h"
 #include "support/alloc.h"
 #include "unit/report/fixture.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every word of every vocabulary parses back to its value, and nothing else parses.
-#include "model/cause.h"
-#include "result/finding.h"
 #include "manifest/manifest.h"
-#include "scenario/scenario.h"
+#include "model/cause.h"
 #include "model/verdict.h"
+#include "result/finding.h"
+#include "scenario/scenario.h"
 #include "unit/testing.h"
 
 #include <string.h>

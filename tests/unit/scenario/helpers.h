@@ -3,7 +3,7 @@
 #ifndef LG_TESTS_SCENARIO_HELPERS_H
 #define LG_TESTS_SCENARIO_HELPERS_H
 
-#include "scenario/read.h"
+#include "scenario/scenario.h"
 #include "unit/testing.h"
 
 #include <stdlib.h>

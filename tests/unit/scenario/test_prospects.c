@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verdicts that a scenario may and may not expect beside its faults.
-#include "scenario/read.h"
+#include "scenario/scenario.h"
 #include "support/str.h"
 #include "unit/testing.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expectations of what a finding says, where an error comes to light, and which loss a kernel
 // returns.
-#include "session/expect.h"
+#include "session/internal.h"
 #include "unit/testing.h"
 
 #include <math.h>

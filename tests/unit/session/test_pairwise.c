@@ -3,9 +3,9 @@
 // of options in one of them, and a kernel for each. `--write FOLDER` writes the files.
 #include "unit/session/pairwise.h"
 
-#include "scenario/read.h"
+#include "batch/batch.h"
 #include "device/device.h"
-#include "batch/generate.h"
+#include "scenario/scenario.h"
 #include "support/alloc.h"
 #include "unit/testing.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/plan.h"
+#include "session/session.h"
 #include "unit/testing.h"
 
 #include "engine/driver.h"

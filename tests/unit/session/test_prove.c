@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The self-proof on kernels whose guards are nearly right: what it must refuse, and how it says so.
-#include "session/prove.h"
+#include "session/internal.h"
 
+#include "batch/batch.h"
 #include "reference/reference.h"
-#include "batch/proof.h"
 #include "unit/testing.h"
 
 #include <math.h>

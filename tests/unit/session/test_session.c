@@ -3,7 +3,7 @@
 #include "session/session.h"
 #include "unit/testing.h"
 
-#include "scenario/read.h"
+#include "scenario/scenario.h"
 #include "support/str.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run may claim from the results of its cases: counts, exit code, kernels of which nothing
 // was proven, and what of a claim no case had.
-#include "session/tally.h"
+#include "session/internal.h"
 
 #include "unit/testing.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a manifest claims and the cases of a run did not put to its kernel.
-#include "session/tried.h"
+#include "session/session.h"
 
 #include "unit/judge/relation_helpers.h"
 

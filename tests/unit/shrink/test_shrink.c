@@ -2,9 +2,9 @@
 // Parts of batches and their text by hand; whole shrinking is in tests/cli/shrink.t.
 #include "shrink/shrink.h"
 
+#include "batch/batch.h"
 #include "engine/driver.h"
-#include "scenario/read.h"
-#include "batch/generate.h"
+#include "scenario/scenario.h"
 #include "shrink/internal.h"
 #include "unit/testing.h"
 

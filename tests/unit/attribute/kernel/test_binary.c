@@ -3,7 +3,7 @@
 // named for it.
 #include "unit/attribute/play.h"
 
-#include "reference/row.h"
+#include "reference/reference.h"
 
 // Far beyond rounding, and like nothing that is recomputed.
 static void break_far(play *p) {

@@ -1,5 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults put into a clean batch, each leaving behind the exact rows it spoiled: the ground truth.
+// One array of a scenario: listed, read from a file, or drawn from (seed, stream, index).
+#ifndef LG_BATCH_INTERNAL_H
+#define LG_BATCH_INTERNAL_H
+
+#include "batch/batch.h"
+#include "model/batch.h"
+#include "model/rng.h"
+#include "scenario/scenario.h"
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct lg_array_shape {
+    int rank;
+    int64_t size[LG_MAX_RANK];
+} lg_array_shape;
+
+// Listed values or an .npy file. `place` ("batch.logits") begins the error texts; `dtype` is used
+// where the spec names none (LG_DTYPE_NONE: the file's own, int64 or float32 for a list).
+bool lg_array_load(const lg_array_spec *spec, lg_loc loc, const char *place, lg_dtype dtype,
+                   lg_tensor *out, lg_diags *diags);
+
+// An undefined array of that shape with the spec's strides (contiguous when it has none).
+bool lg_array_allocate(const lg_array_spec *spec, lg_loc loc, const char *place, lg_dtype dtype,
+                       const lg_array_shape *shape, lg_tensor *out, lg_diags *diags);
+
+// One value of the spec's distribution, at its address.
+double lg_array_draw(const lg_array_spec *spec, uint64_t seed, lg_stream stream, int64_t index);
+
+// Load, or allocate and draw every element; an absent spec leaves `out` absent.
+bool lg_array_make(const lg_array_spec *spec, lg_loc loc, const char *place, lg_dtype dtype,
+                   const lg_array_shape *shape, uint64_t seed, lg_stream stream, lg_tensor *out,
+                   lg_diags *diags);
+
+// Draws a whole input: log-probabilities for nll_loss (log-softmax over the class axis, in double,
+// before rounding), probabilities in (0, 1) for binary_cross_entropy, plain values otherwise.
+// `class_axis` < 0: none.
+bool lg_array_draw_input(const lg_array_spec *spec, lg_loss_kind kind, int class_axis,
+                         uint64_t seed, lg_tensor *out);
+
+// Draws class probabilities over axis `class_axis`: positive, summing to 1 before rounding.
+bool lg_array_draw_simplex(const lg_array_spec *spec, int class_axis, uint64_t seed,
+                           lg_tensor *out);
+
+// --- What the parts of generating one batch share.
+
+typedef struct lg_generation {
+    const lg_scenario *scenario;
+    const lg_batch_spec *spec;
+    bool with_faults;
+    bool input_values; // false: the input keeps its shape only
+    lg_loc loc;
+    lg_batch *batch;
+    lg_diags *diags;
+    int64_t n_rows;
+    lg_array_shape rows; // shape of one value a row: N, d1, … (empty for an unbatched input)
+    int class_axis;      // of the input; -1: none
+} lg_generation;
+
+// Makes the target of a batch whose input is there, and injects the faults of labels and targets.
+// Errors are in the generation's diags.
+bool lg_generate_target(lg_generation *g);
+
+// --- Faults put into a clean batch, each leaving behind the exact rows it spoiled: the ground
+// truth.
 //
 // The parameters of each kind of data fault (keys of one entry of `faults:`). Any kind may list
 // only these; [..] is the default (of `where`:
@@ -64,16 +129,6 @@
 //   value_domain: rows with an entry no (log-)probability can have, or a sum that is not 1;
 //   bce_range, nonfinite_logits: the rows written to; shape_layout, weight_vector and
 //     no_supervised_row single out no row.
-#ifndef LG_BATCH_INJECT_H
-#define LG_BATCH_INJECT_H
-
-#include "model/batch.h"
-#include "model/rng.h"
-#include "scenario/scenario.h"
-#include "support/error.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 // The index labels of a batch while they are still plain numbers. Generation draws `n_drawn` of
 // them (more than rows where a fault packs two labels in one), faults rewrite the first n_rows.
@@ -131,5 +186,34 @@ void lg_injection_add_row(lg_injection *injection, int64_t row);
 
 // A draw in [0, n) that belongs to fault `index` alone. n > 0.
 uint64_t lg_inject_draw_below(int index, uint64_t seed, lg_stream stream, int64_t at, uint64_t n);
+
+// --- Between the files of the host checks. Not for use outside them.
+
+typedef struct lg_check {
+    const lg_batch *batch;
+    lg_arena *arena;
+    lg_refusal refusal;
+} lg_check;
+
+// Notes the refusal; returns false, so that a check can `return lg_refuse(...)`: true is "go on".
+bool lg_refuse(lg_check *check, lg_cause cause, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// "[4, 3]"; "[]" for a scalar. In the arena.
+const char *lg_shape_text(const lg_check *check, int rank, const int64_t *shape);
+const char *lg_tensor_shape_text(const lg_check *check, const lg_tensor *tensor);
+// The number for a text: printf shows the sign of a NaN, which says nothing and differs by machine.
+double lg_unsigned_nan(double value);
+bool lg_shapes_equal(const lg_tensor *a, const lg_tensor *b);
+
+// hostcheck_weight.c
+bool lg_check_class_weight_shape(lg_check *check);
+bool lg_check_binary_weight_shapes(lg_check *check);
+bool lg_check_weight_dtypes(lg_check *check);
+bool lg_check_weight_values(lg_check *check);
+
+// hostcheck_target.c: class indices only
+bool lg_check_index_shape(lg_check *check);
+bool lg_check_index_dtype(lg_check *check);
+bool lg_check_index_fractions(lg_check *check); // lost on the way to the device
 
 #endif

@@ -4,7 +4,6 @@
 #define LG_SCENARIO_TABLES_H
 
 #include "scenario/scenario.h"
-#include "scenario/read.h"
 #include "support/yaml_bind.h"
 
 // Where an array stands: which of its keys are taken there.

@@ -2,11 +2,17 @@
 // What attribution believes before it sees a batch: one table of numbers, each with its reason. The
 // measurement in tests/bench draws its batches from the same table, so that a posterior of 90 % can
 // be held to its word.
-#ifndef LG_LABELS_PRIORS_H
-#define LG_LABELS_PRIORS_H
+#ifndef LG_LABELS_LABELS_H
+#define LG_LABELS_LABELS_H
 
+#include "model/batch.h"
 #include "model/cause.h"
+#include "model/dtype.h"
+#include "result/finding.h"
+#include "scenario/scenario.h"
+#include "support/str.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // Relative frequency of a label fault among faulty batches; 0 for causes that labels do not show.
@@ -148,5 +154,133 @@ double lg_prior_of_corrupt(int64_t value, int64_t head_width);
 // Beside the named ones, causes are listed as not excluded until the rest together is below this:
 // with 100,000 batches a year the true cause is left out once in ten years.
 #define LG_EXCLUDED_REST 1e-6
+
+// --- Clean class indices, drawn from (seed, stream, index).
+
+// Writes n labels of [0, classes): UNIFORM (default), ROUND_ROBIN, ZIPF (class k in proportion to
+// 1/(k+1)), CONSTANT (class `lo`). false when memory is out.
+bool lg_labels_draw(const lg_array_spec *spec, uint64_t seed, int64_t classes, int64_t n,
+                    int64_t *labels);
+
+// Sets about `fraction` of the labels to ignore_index (a row each at its own address).
+void lg_labels_ignore(double fraction, uint64_t seed, int64_t ignore_index, int64_t n,
+                      int64_t *labels);
+
+// --- Labels as evidence: one pass, memory that does not grow with the number of rows.
+//
+// Owner: lg_label_table_free. One thread a table. Labels are read as they are handed to the kernel.
+
+// The labels as evidence, collected in one pass; also for `lossgate diagnose` on a stream of
+// labels.
+typedef struct lg_label_evidence {
+    int64_t n; // labels seen
+    int64_t n_ignored;
+    int64_t head_width; // C
+    int64_t classes;    // K, 0 unknown
+    int64_t ignore_index;
+    lg_dtype dtype;     // of the target
+    int64_t min, max;   // over the labels that are not ignored
+    int64_t n_in_range; // 0 <= label < C
+    int64_t n_negative;
+    int64_t n_at_width;    // label == C
+    int64_t n_above_width; // label > C
+    int64_t n_zero;        // label == 0
+    int64_t n_distinct;    // distinct live labels (exact up to a bound, see attribute.c)
+    int64_t n_distinct_in_range;
+    int64_t n_distinct_out; // distinct out-of-range values
+    int64_t dominant_out;   // the most frequent out-of-range value and its count
+    int64_t n_dominant_out;
+    int64_t n_float32_bits; // out-of-range labels that look like one or two packed float32
+    int64_t n_float64_bits;
+    int64_t n_int32_pairs; // look like two int32 labels side by side
+    int64_t n_sign_bytes;  // values -128..-1 in a signed reading of uint8
+    int64_t n_int_min;     // INT32_MIN or INT64_MIN
+    int64_t n_pointers;    // look like user-space addresses
+    int64_t n_fractional;  // float targets with a fractional part
+    double first_fractional;
+    int64_t first_fractional_row;
+    // Out-of-range labels by their place, in the order of the labels. A run is a stretch of one
+    // value; one that is joined has its own value to the left or, in a map, above it.
+    int64_t row_length; // labels in a row of a map; 0: the labels have no second dimension
+    int64_t n_out_runs;
+    int64_t longest_out_run;
+    int64_t longest_out_run_value;
+    int64_t n_out_joined;
+} lg_label_evidence;
+
+// What one label's bits could be if they are not an int64 class index.
+typedef enum lg_label_pattern {
+    LG_PATTERN_FLOAT64 = 1,    // the bits of a whole float64 class
+    LG_PATTERN_FLOAT32 = 2,    // two whole float32 classes side by side
+    LG_PATTERN_INT32_PAIR = 4, // two int32 classes side by side
+    LG_PATTERN_WIDE = 8,       // a class plus a multiple of 2^32
+    LG_PATTERN_SIGN_BYTE = 16, // -128..-1: a byte of 128..255 read as signed
+    LG_PATTERN_INT_MIN = 32,   // INT32_MIN or INT64_MIN: a NaN cast to an integer
+    LG_PATTERN_POINTER = 64,   // a user-space address of a 64-bit process
+} lg_label_pattern;
+
+// A bit set; a plain in-range label may have bits too (0 is also the bits of 0.0).
+unsigned lg_label_patterns(int64_t label, int64_t head_width, int64_t ignore_index);
+
+typedef struct lg_label_table {
+    lg_label_evidence evidence;
+    uint32_t *counts;      // a count for each class of [0, C); NULL when C is beyond LG_COUNT_LIMIT
+    uint64_t *seen;        // one bit a class instead, up to LG_BITMAP_LIMIT
+    lg_value_count *out;   // out-of-range values; after finish: the first n_out, by value
+    int64_t n_out;         // distinct out-of-range values counted
+    int64_t out_capacity;  // slots of the hash while collecting: a power of two
+    int64_t *above;        // the last row_length labels of a map, as a ring; NULL: no map
+    int64_t last;          // the label before
+    int64_t run;           // its run, when it is out of range
+    int64_t n_out_dropped; // labels whose value found no slot: more than LG_OUT_LIMIT distinct ones
+    // Live labels that have the pattern, in range or not: a misread concerns every row.
+    int64_t n_all_float64;
+    int64_t n_all_float32;
+    int64_t n_all_int32_pair;
+} lg_label_table;
+
+enum {
+    LG_COUNT_LIMIT = 1 << 22,  // classes with a count each: 16 MiB
+    LG_BITMAP_LIMIT = 1 << 26, // classes with a bit each: 8 MiB
+    LG_OUT_LIMIT = 1 << 16,    // distinct out-of-range values with a count each
+};
+
+// false when memory is out.
+bool lg_label_table_init(lg_label_table *table, int64_t head_width, int64_t classes,
+                         int64_t ignore_index, lg_dtype dtype);
+// Labels come in rows of this many: a map. Before the first label; false when memory is out.
+bool lg_label_table_set_map(lg_label_table *table, int64_t row_length);
+void lg_label_table_add(lg_label_table *table, int64_t label);
+void lg_label_table_finish(lg_label_table *table);
+void lg_label_table_free(lg_label_table *table);
+
+// Fills a table from the index targets that the batch hands over, held against a head of that
+// width. false when memory is out.
+bool lg_label_table_of_batch(const lg_batch *batch, int64_t head_width, lg_label_table *table);
+
+void lg_evidence_collect(const lg_batch *batch, lg_label_evidence *out);
+void lg_evidence_print(const lg_label_evidence *evidence, lg_str *out);
+
+// --- Every way the label faults can explain a batch's labels, weighed by Bayes' rule.
+//
+// An explanation is one cause, or two at once. Each says how clean labels became the labels seen: a
+// remap moves all of them (shifts, a head that is too narrow, misread bits), a stray fault
+// overwrites some rows. Its weight is prior × P(clean part | spread of the classes) × P(which rows,
+// which values); the spreads of priors.h are summed over, so skewed frequencies and classes missing
+// by chance are in.
+
+typedef struct lg_explanation {
+    lg_cause cause; // explains more of the bad rows than `with`
+    lg_cause with;  // a second fault at the same time, or LG_CAUSE_NONE
+    double probability;
+    int64_t head_width; // wrong_head_width: the least K that the labels need; else 0
+    int64_t sentinel;   // sentinel_mismatch: the value
+} lg_explanation;
+
+enum { LG_MAX_EXPLANATIONS = 40 };
+
+// Ranked explanations of the out-of-range labels of a finished table; probabilities sum to 1.
+// Returns their number: 0 when no label is out of range, or none of the faults explains them.
+int lg_explain_labels(const lg_label_table *table, lg_explanation *out);
 
 #endif
