@@ -6,6 +6,7 @@
 #define LG_ATTRIBUTE_ATTRIBUTE_H
 
 #include "batch/batch.h"
+#include "judge/judge.h"
 #include "labels/labels.h"
 #include "manifest/manifest.h"
 #include "model/batch.h"
@@ -31,6 +32,8 @@ void lg_evidence_print_run(const lg_attribute_input *input, lg_str *out);
 
 // Fills `out`; free with lg_finding_free. A clean batch and run give cause NONE.
 void lg_attribute(const lg_attribute_input *input, lg_finding *out);
+// The same for a metamorphic relation that does not hold.
+void lg_attribute_relation(const lg_relation_fact *fact, lg_finding *out);
 
 // Grades a finding against the ground truth (see lg_attribution). The rows must be exactly the
 // union of the rows of all faults that fired; otherwise, and when no injected cause is named, it is

@@ -83,13 +83,14 @@ static void print_observed(const lg_observation *seen, lg_str *out) {
     if (seen->memory.present) {
         print_memory(&seen->memory, out);
     }
-    if (seen->race) {
-        lg_str_printf(out, "race          %s\n", seen->race);
+    const char *race = seen->race ? seen->race : seen->order;
+    if (race) {
+        lg_str_printf(out, "race          %s\n", race);
     }
     for (int i = 0; i < seen->n_outputs; i++) {
         const lg_output *o = &seen->outputs[i];
         lg_str_printf(out, "output        %s, %" PRId64 " elements, %" PRId64 " unwritten%s\n",
-                      o->name, o->n, o->n_unwritten,
+                      lg_arg_name(o->arg), o->n, o->n_unwritten,
                       o->fence_broken ? ", its fence is broken" : "");
     }
 }

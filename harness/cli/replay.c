@@ -134,7 +134,7 @@ typedef struct again {
 
 static void note_case(void *context, const lg_case_result *result) {
     again *a = context;
-    *a = (again){.ran = true, .verdict = result->verdict, .cause = result->finding.cause};
+    *a = (again){.ran = true, .verdict = result->judged.verdict, .cause = result->finding.cause};
 }
 
 static int tell(const record *recorded, const again *now) {

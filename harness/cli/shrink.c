@@ -13,7 +13,7 @@
 #include <string.h>
 
 static void print_seen(FILE *out, const char *when, const lg_shrink_seen *seen) {
-    fprintf(out, "  %-8s %s, ", when, lg_verdict_name(seen->verdict));
+    fprintf(out, "  %-8s %s, ", when, lg_verdict_name(seen->judged.verdict));
     if (seen->n_named < 2 || seen->certain) {
         fputs(lg_cause_name(seen->cause), out);
     }

@@ -111,10 +111,8 @@ void lg_buffers_read(lg_buffers *buffers, const lg_kernel *kernel, const lg_batc
             continue;
         }
         lg_output *output = &out->outputs[out->n_outputs++];
-        *output = (lg_output){.name = lg_arena_strdup(&out->arena, buffer->name),
-                              .dtype = (int)buffer->dtype,
-                              .n = buffer->n,
-                              .first_unwritten = -1};
+        *output = (lg_output){
+            .arg = outputs[i], .dtype = (int)buffer->dtype, .n = buffer->n, .first_unwritten = -1};
         if (!context_dead) {
             bool gradient = outputs[i] == LG_ARG_GRAD_INPUT;
             bool zeroed = gradient && kernel->zero_grad_input;

@@ -50,13 +50,6 @@ bool lg_note_call(lg_calls *calls, const char *name, CUresult result);
 // that one element past the end is a finding. Elsewhere each has fences on both sides, which are
 // looked at after the run.
 
-typedef enum lg_arg_id {
-#define LG_ARG(id, name, kind, help) LG_ARG_##id,
-#include "manifest/args.def"
-#undef LG_ARG
-    LG_N_ARGS
-} lg_arg_id;
-
 typedef enum lg_arg_kind { LG_ARG_BUFFER, LG_ARG_SIZE, LG_ARG_REAL } lg_arg_kind;
 
 enum { LG_FENCE_BYTES = 256, LG_RING_CAPACITY = 4096 };

@@ -170,16 +170,16 @@ static const char *compare(const lg_observation *base, lg_observation *other, co
         if (a->n_unwritten != b->n_unwritten) {
             return lg_arena_printf(
                 arena, "block size %s leaves %lld of %s unwritten, the default %lld", size,
-                (long long)b->n_unwritten, b->name, (long long)a->n_unwritten);
+                (long long)b->n_unwritten, lg_arg_name(b->arg), (long long)a->n_unwritten);
         }
         bool both = lg_output_exists(a) && lg_output_exists(b);
         for (int64_t k = 0; both && k < a->n; k++) {
             double x = lg_output_get(a, k);
             double y = lg_output_get(b, k);
             if (class_of(x) != class_of(y)) {
-                return lg_arena_printf(arena,
-                                       "%s[%lld] is %s with block size %s, %s with the default",
-                                       b->name, (long long)k, class_name(y), size, class_name(x));
+                return lg_arena_printf(
+                    arena, "%s[%lld] is %s with block size %s, %s with the default",
+                    lg_arg_name(b->arg), (long long)k, class_name(y), size, class_name(x));
             }
             double scale = fmax(fabs(x), fabs(y));
             double share = x != y && isfinite(scale) ? fabs(x - y) / scale : 0;

@@ -24,7 +24,7 @@ static const char *first_difference(const lg_observation *in_order, const lg_obs
                                     lg_arena *arena) {
     for (int i = 0; i < in_order->n_outputs; i++) {
         const lg_output *a = &in_order->outputs[i];
-        const lg_output *b = lg_observation_output(other, a->name);
+        const lg_output *b = lg_observation_output(other, a->arg);
         bool both = lg_output_exists(a) && lg_output_exists(b);
         for (int64_t k = 0; both && k < a->n && k < b->n; k++) {
             double x = lg_output_get(a, k), y = lg_output_get(b, k);
@@ -32,7 +32,7 @@ static const char *first_difference(const lg_observation *in_order, const lg_obs
                 return lg_arena_printf(arena,
                                        "%s[%" PRId64 "] depends on the order in which blocks and "
                                        "warps run: %.9g in one, %.9g in another",
-                                       a->name, k, lg_plain(x), lg_plain(y));
+                                       lg_arg_name(a->arg), k, lg_plain(x), lg_plain(y));
             }
         }
     }

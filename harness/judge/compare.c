@@ -10,7 +10,7 @@
 static void note(lg_deviation *deviation, const lg_output *output, int64_t index, int64_t row,
                  double got, double want, double bound, bool take_example) {
     if (deviation->n++ == 0 || take_example) {
-        deviation->output = output->name;
+        deviation->output = output->arg;
         deviation->index = index;
         deviation->got = got;
         deviation->want = want;
@@ -55,10 +55,11 @@ static void compare_element(const lg_batch *batch, const lg_reference *reference
 }
 
 static bool is_comparable(const lg_output *output, int64_t n_want, lg_comparison *out) {
+    lg_arg_id arg = output->arg;
     if (!lg_output_exists(output)) {
-        out->missing = output->name;
+        out->missing = arg;
     } else if (output->n != n_want) {
-        out->wrong_length = output->name;
+        out->wrong_length = arg;
     }
     return lg_output_exists(output) && output->n == n_want;
 }
@@ -94,11 +95,11 @@ static void compare_gradient(const lg_batch *batch, const lg_reference *referenc
 
 // Compares an output when it was observed; one that had to be observed and was not is `missing`.
 static void compare_named(const lg_batch *batch, const lg_reference *reference,
-                          const lg_observation *observation, const char *name, lg_quantity quantity,
+                          const lg_observation *observation, lg_arg_id arg, lg_quantity quantity,
                           const double *want, int64_t n_want, bool required, lg_comparison *out) {
-    const lg_output *output = lg_observation_output(observation, name);
+    const lg_output *output = lg_observation_output(observation, arg);
     if (!output) {
-        out->missing = required ? name : out->missing;
+        out->missing = required ? arg : out->missing;
         return;
     }
     compare_one(batch, reference, quantity, output, want, n_want, out);
@@ -107,7 +108,7 @@ static void compare_named(const lg_batch *batch, const lg_reference *reference,
 void lg_compare_outputs(const lg_batch *batch, const lg_reference *reference,
                         const lg_kernel *kernel, const lg_observation *observation, bool invalid,
                         lg_comparison *out) {
-    *out = (lg_comparison){.max_share = NAN, .worst_off_share = 0};
+    *out = (lg_comparison){.missing = LG_N_ARGS, .wrong_length = LG_N_ARGS, .max_share = NAN};
     for (int i = 0; i < observation->n_outputs; i++) {
         const lg_output *output = &observation->outputs[i];
         out->broken_fence = output->fence_broken ? output : out->broken_fence;
@@ -118,21 +119,22 @@ void lg_compare_outputs(const lg_batch *batch, const lg_reference *reference,
     bool backward = ran & LG_BACKWARD;
     bool scalar = batch->loss.reduction != LG_REDUCTION_NONE;
     if (!reference) {
-        const lg_output *loss = lg_observation_output(observation, "output");
-        compare_named(batch, NULL, observation, "output", scalar ? LG_Q_LOSS : LG_Q_ROW_LOSS, NULL,
-                      loss ? loss->n : 0, forward, out);
+        const lg_output *loss = lg_observation_output(observation, LG_ARG_OUTPUT);
+        compare_named(batch, NULL, observation, LG_ARG_OUTPUT, scalar ? LG_Q_LOSS : LG_Q_ROW_LOSS,
+                      NULL, loss ? loss->n : 0, forward, out);
         return;
     }
-    compare_named(batch, reference, observation, "output", scalar ? LG_Q_LOSS : LG_Q_ROW_LOSS,
+    compare_named(batch, reference, observation, LG_ARG_OUTPUT, scalar ? LG_Q_LOSS : LG_Q_ROW_LOSS,
                   reference->loss, reference->n_loss, forward, out);
     if (!invalid) {
-        compare_named(batch, reference, observation, "total_weight", LG_Q_TOTAL_WEIGHT,
+        compare_named(batch, reference, observation, LG_ARG_TOTAL_WEIGHT, LG_Q_TOTAL_WEIGHT,
                       &reference->total_weight, 1, false, out);
     }
-    const lg_output *gradient = backward ? lg_observation_output(observation, "grad_input") : NULL;
+    const lg_output *gradient =
+        backward ? lg_observation_output(observation, LG_ARG_GRAD_INPUT) : NULL;
     if (gradient) {
         compare_gradient(batch, reference, gradient, out);
     } else if (backward) {
-        out->missing = "grad_input";
+        out->missing = LG_ARG_GRAD_INPUT;
     }
 }

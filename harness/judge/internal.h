@@ -19,16 +19,16 @@ typedef struct lg_deviation {
     int64_t n;
     int64_t n_rows; // of `rows`; 0 when the output has no rows (mean, sum)
     int64_t rows[LG_KEPT_ROWS];
-    const char *output; // of the example
+    lg_arg_id output; // of the example
     int64_t index;
     double got, want, bound;
 } lg_deviation;
 
 typedef struct lg_comparison {
     int64_t n_compared;
-    double max_share;         // largest |got-want| / bound; NaN: nothing compared
-    const char *missing;      // an output that must be there and could not be read, or NULL
-    const char *wrong_length; // an output with another number of elements than the reference
+    double max_share;       // largest |got-want| / bound; NaN: nothing compared
+    lg_arg_id missing;      // an output that must be there and could not be read; LG_N_ARGS: none
+    lg_arg_id wrong_length; // one with another number of elements than the reference
     const lg_output *unwritten;
     const lg_output *broken_fence;
     lg_deviation lost;      // the reference is a number, the kernel gave NaN
@@ -121,7 +121,7 @@ typedef struct lg_relation_side {
 
 typedef struct lg_relation_gap {
     const char *reason; // NULL: the relation holds in everything that both sides show
-    bool in_loss;       // the gap is in a loss or total weight, else in a gradient
+    lg_arg_id output;   // that differs
     double relative;    // |difference| as a share of the larger number; INFINITY: one is no number
 } lg_relation_gap;
 

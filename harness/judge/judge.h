@@ -8,25 +8,47 @@
 #include "device/device.h"
 #include "manifest/manifest.h"
 #include "model/batch.h"
-#include "model/verdict.h"
 #include "reference/reference.h"
 #include "result/case.h"
 #include "result/observation.h"
 #include "scenario/scenario.h"
 #include "support/arena.h"
 
-typedef struct lg_judgement {
-    lg_verdict verdict;
-    const char *detected_by; // see lg_case_result
-    const char *reason;      // one line, or NULL
-    double max_error_share;  // NaN: nothing compared
-} lg_judgement;
+// One run of a kernel: the batch as the kernel is given it, what is right for it, what was seen.
+typedef struct lg_run_facts {
+    const lg_batch *batch;
+    const lg_reference *reference; // NULL: refused, there is none
+    const lg_refusal *refusal;     // NULL: accepted
+    const lg_kernel *kernel;
+    const lg_observation *observation;
+} lg_run_facts;
 
-// `invalid`: the batch is invalid on the host's own view (invalid rows, or a refusal). Strings live
-// in `arena`.
-lg_judgement lg_judge(const lg_batch *batch, const lg_reference *reference,
-                      const lg_refusal *refusal, const lg_kernel *kernel,
-                      const lg_observation *observation, lg_arena *arena);
+// What a run by itself shows: how it ended, what it signalled, each number against the reference.
+// Strings live in `arena`.
+lg_judgement lg_judge_run(const lg_run_facts *run, lg_arena *arena);
+
+// The first metamorphic relation of a case that does not hold, and the run to look at.
+typedef struct lg_relation_fact {
+    bool broken;
+    lg_relation relation;
+    double relative_gap; // of the two results; INFINITY: the run fails by itself
+    lg_run_facts run;
+    lg_observation observation; // of `run`, where it is not the case's own
+    lg_judgement judgement;     // what the case is when nothing else is wrong with it
+} lg_relation_fact;
+
+// All that was observed of a case.
+typedef struct lg_case_facts {
+    lg_run_facts run;
+    lg_judgement run_shows;       // lg_judge_run of it
+    const lg_batch *given;        // the batch with its labels as they are intended
+    const lg_reference *intended; // of `given`; NULL: the kernel was given the labels intended
+    const char *senseless;        // why no number of the loss means anything, or NULL
+    lg_relation_fact relation;
+} lg_case_facts;
+
+// The verdict on a case, once. Strings live in `arena`.
+lg_judgement lg_judge(const lg_case_facts *facts, lg_arena *arena);
 
 // --- How far a right kernel may be from the double-precision reference, derived from dtype, number
 // of terms and order of summation; the derivation stands beside the table in tolerance.c.
@@ -65,10 +87,16 @@ double lg_compare(double got, double want, double bound, lg_dtype out_dtype);
 //     the softmax in it adds up to 1.
 // Rows whose gradient is not finite by the formula are left out.
 
-// What is broken first, in one line (in `arena`), or NULL. The batch must be valid. An output that
-// was not observed, or whose length is not the batch's, breaks nothing here: that is the judge's.
-const char *lg_invariants_check(const lg_batch *batch, const lg_reference *reference,
-                                const lg_observation *observation, lg_arena *arena);
+typedef struct lg_broken_invariant {
+    lg_arg_id output;
+    const char *text; // one line, in the arena
+} lg_broken_invariant;
+
+// True when one is broken; `out` has the first. The batch must be valid. An output that was not
+// observed, or whose length is not the batch's, breaks nothing here: that is the judge's.
+bool lg_invariants_check(const lg_batch *batch, const lg_reference *reference,
+                         const lg_observation *observation, lg_arena *arena,
+                         lg_broken_invariant *out);
 
 // --- The second way to write a batch, for each metamorphic relation.
 
@@ -117,12 +145,12 @@ void lg_relations_free(lg_relations *relations);
 const char *lg_relations_unsuitable(const lg_relations *relations, const lg_scenario *scenario,
                                     const lg_kernel *kernel, lg_arena *arena);
 
-// Runs the kernel of a case that passed on the other batches. Where a relation is broken, or the
-// other batch itself does not pass, `result` gets the verdict, its reason and the finding: the
-// finding is that of the other run, with the relation's own cause where its numbers name none.
-// False for faults of lossgate (in diags): nothing is shown then, and the verdict is `untested`.
-bool lg_relations_check(lg_device_session *device, const lg_relations *relations,
-                        const lg_batch *batch, const lg_reference *reference,
-                        lg_case_result *result, lg_arena *arena, lg_diags *diags);
+// Runs the kernel of a case on the other batches, one relation after the other until one does not
+// hold, which `facts->relation` gets (free with lg_relation_fact_free). A relation that lossgate
+// could not run (errors in diags) counts as broken with the verdict `untested`.
+void lg_relations_observe(lg_device_session *device, const lg_relations *relations,
+                          const lg_case *what, lg_case_facts *facts, lg_arena *arena,
+                          lg_diags *diags);
+void lg_relation_fact_free(lg_relation_fact *fact);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/judge.h"
 
-#include "attribute/attribute.h"
 #include "batch/batch.h"
 #include "judge/internal.h"
 
@@ -69,196 +68,163 @@ const char *lg_relations_unsuitable(const lg_relations *relations, const lg_scen
 typedef struct relation_run {
     lg_device_session *device;
     const lg_related *related;
-    lg_case_result *result;
+    const lg_case *what;
     lg_arena *arena;
     lg_diags *diags;
 } relation_run;
 
-// One more run of the case's kernel; the caller frees the observation.
-static bool run_side(const relation_run *r, const lg_related_batch *part, lg_observation *seen,
-                     lg_relation_side *side) {
-    const lg_case *what = r->result->what;
-    handed_batch handed = hand_over(what->scenario, what->kernel, &part->batch);
+// A run of the relation: the first batch's, or one of another batch's, which owns its observation.
+typedef struct run_side {
+    lg_relation_side side;
+    lg_observation own;
+    lg_judgement shows;
+} run_side;
+
+// One more run of the case's kernel.
+static bool run_other(const relation_run *r, const lg_related_batch *part, run_side *out) {
+    handed_batch handed = hand_over(r->what->scenario, r->what->kernel, &part->batch);
     lg_run_request request = {
-        .kernel = what->kernel, .batch = &handed.batch, .mode = LG_MODE_BLOCKING};
-    *side = (lg_relation_side){
-        .batch = &part->batch, .reference = &part->reference, .seen = seen, .source = part->source};
-    bool ok = lg_device_run(r->device, &request, seen, r->diags);
+        .kernel = r->what->kernel, .batch = &handed.batch, .mode = LG_MODE_BLOCKING};
+    out->side = (lg_relation_side){.batch = &part->batch,
+                                   .reference = &part->reference,
+                                   .seen = &out->own,
+                                   .source = part->source};
+    bool ok = lg_device_run(r->device, &request, &out->own, r->diags);
     hand_back(&handed);
     return ok;
 }
 
-// The cause a broken relation points at when the other run's own numbers name none.
-static lg_cause cause_of(const lg_related *related, const lg_relation_side *side,
-                         double relative_gap) {
-    bool mean = side->batch->loss.reduction == LG_REDUCTION_MEAN;
-    bool slight = relative_gap < 0.01; // lost digits; a row too many or too few shows more
-    switch (related->relation) {
-    case LG_RELATION_PERMUTE_ROWS:
-        return LG_CAUSE_RACE;
-    case LG_RELATION_SPLIT_BATCH:
-        return mean     ? LG_CAUSE_WRONG_NORMALISATION
-               : slight ? LG_CAUSE_PRECISION
-                        : LG_CAUSE_INDEX_OVERFLOW;
-    case LG_RELATION_DOUBLE_BATCH:
-        return slight ? LG_CAUSE_PRECISION : LG_CAUSE_INDEX_OVERFLOW;
-    case LG_RELATION_SHIFT_LOGITS:
-        return LG_CAUSE_PRECISION;
-    case LG_RELATION_FLATTEN_SPATIAL:
-    case LG_RELATION_CONTIGUOUS_COPY:
-        return LG_CAUSE_STRIDES_IGNORED;
-    case LG_RELATION_UNSET:
-    case LG_N_RELATIONS:
-        break;
-    }
-    return LG_CAUSE_PRECISION;
+static lg_run_facts facts_of(const relation_run *r, const lg_relation_side *side) {
+    return (lg_run_facts){.batch = side->batch,
+                          .reference = side->reference,
+                          .kernel = r->what->kernel,
+                          .observation = side->seen};
 }
 
-// Does the cause follow from a number that was recomputed, or is it what attribution says where no
-// number fits?
-static bool is_specific(lg_cause cause) {
-    return cause != LG_CAUSE_NONE && cause != LG_CAUSE_PRECISION &&
-           cause != LG_CAUSE_STRIDES_IGNORED && cause != LG_CAUSE_OPTION_INTERPLAY &&
-           cause != LG_CAUSE_GRADIENT_CONTRACT;
-}
+enum { MAX_SIDES = 3 }; // the others, then the first batch
 
-// `relative_gap`: INFINITY when the other run fails by itself, for which its own cause is as good
-// as any.
-static void blame(const relation_run *r, const lg_relation_side *side, double relative_gap) {
-    lg_finding *finding = &r->result->finding;
-    lg_attribute_input input = {.batch = side->batch,
-                                .reference = side->reference,
-                                .kernel = r->result->what->kernel,
-                                .observation = side->seen,
-                                .result_wrong = true};
-    lg_finding_free(finding);
-    lg_attribute(&input, finding);
-    bool named = finding->cause != LG_CAUSE_NONE && !finding->warning;
-    if (named && (is_specific(finding->cause) || isinf(relative_gap))) {
-        return;
-    }
-    lg_finding_free(finding);
-    lg_hypothesis *h = lg_arena_array(&finding->arena, 1, sizeof *h);
-    *h = (lg_hypothesis){.cause = cause_of(r->related, side, relative_gap),
-                         .probability = 1,
-                         .evidence = lg_arena_strdup(&finding->arena, r->result->reason),
-                         .advice = "replay the case and look at the kernel, not at the labels"};
-    finding->hypotheses = h;
-    finding->n_hypotheses = 1;
-    finding->n_named = 1;
-    finding->cause = h->cause;
-    finding->headline = h->evidence;
-}
-
-static void conclude(const relation_run *r, lg_verdict verdict, const char *detected_by,
-                     const char *reason) {
-    r->result->verdict = verdict;
-    r->result->detected_by = detected_by;
-    r->result->reason = reason;
-}
-
-// The sides of a relation with the judge's word on each: first the others, then the first batch.
-typedef struct judged_sides {
-    int n;
-    const lg_relation_side *side[3];
-    lg_judgement judgement[3];
-} judged_sides;
-
-static void judge_side(const relation_run *r, const lg_relation_side *side, judged_sides *sides) {
-    sides->side[sides->n] = side;
-    sides->judgement[sides->n++] =
-        lg_judge(side->batch, side->reference, NULL, r->result->what->kernel, side->seen, r->arena);
-}
-
-// A side that does not pass takes the case's verdict. Wrong numbers are left to the comparison at
-// first, which says more: what differs between two runs.
-static bool all_pass(const relation_run *r, const judged_sides *sides, bool numbers_too) {
-    for (int i = 0; i < sides->n; i++) {
-        const lg_judgement *judgement = &sides->judgement[i];
-        bool wrong_number = judgement->verdict == LG_WRONG_RESULT;
-        if (judgement->verdict == LG_PASS || (wrong_number && !numbers_too)) {
-            continue;
+// A side that does not pass breaks the relation. Wrong numbers are left to the comparison at first,
+// which says more: what differs between two runs.
+static const run_side *first_failing(const run_side *sides, int n, bool numbers_too) {
+    for (int i = 0; i < n; i++) {
+        lg_verdict verdict = sides[i].shows.verdict;
+        if (verdict != LG_PASS && (verdict != LG_WRONG_RESULT || numbers_too)) {
+            return &sides[i];
         }
-        lg_relation relation = r->related->relation;
-        conclude(r, judgement->verdict, judgement->detected_by,
-                 lg_arena_printf(r->arena, "relation %s, on %s: %s", lg_relation_name(relation),
-                                 lg_relation_other(relation),
-                                 judgement->reason ? judgement->reason
-                                                   : lg_verdict_name(judgement->verdict)));
-        blame(r, sides->side[i], INFINITY);
-        return false;
     }
-    return true;
+    return NULL;
 }
 
 // The side that is further from what the reference says is the one to look at.
-static const lg_relation_side *worst_side(const judged_sides *sides) {
-    int worst = 0;
+static const run_side *worst_of(const run_side *sides, int n) {
+    const run_side *worst = sides;
     double worst_share = -1;
-    for (int i = 0; i < sides->n; i++) {
-        const lg_judgement *judgement = &sides->judgement[i];
-        double share = judgement->verdict == LG_PASS ? judgement->max_error_share : INFINITY;
+    for (int i = 0; i < n; i++) {
+        const lg_judgement *shows = &sides[i].shows;
+        double share = shows->verdict == LG_PASS ? shows->max_error_share : INFINITY;
         if (share > worst_share) {
-            worst = i;
+            worst = &sides[i];
             worst_share = share;
         }
     }
-    return sides->side[worst];
+    return worst;
 }
 
-static void judge_relation(const relation_run *r, const lg_relation_side *first,
-                           const lg_relation_side *others) {
-    judged_sides sides = {0};
-    for (int i = 0; i < r->related->n_others; i++) {
-        judge_side(r, &others[i], &sides);
-    }
-    judge_side(r, first, &sides);
-    if (!all_pass(r, &sides, false)) {
-        return;
-    }
-    lg_relation_gap gap = lg_relation_compare(r->related, first, others, r->arena);
-    if (gap.reason) {
-        conclude(r, LG_WRONG_RESULT, "relation", gap.reason);
-        blame(r, worst_side(&sides), gap.relative);
-        return;
-    }
-    all_pass(r, &sides, true); // the runs agree; each must be right, too
-}
-
-static bool check_one(const relation_run *r, const lg_batch *batch, const lg_reference *reference) {
-    lg_observation *seen = lg_arena_array(r->arena, 3, sizeof *seen);
-    lg_relation_side others[2] = {0};
-    lg_relation_side first = {
-        .batch = batch, .reference = reference, .seen = &r->result->observation};
-    bool ok = !r->related->has_first || run_side(r, &r->related->first, &seen[2], &first);
-    for (int i = 0; ok && i < r->related->n_others; i++) {
-        ok = run_side(r, &r->related->others[i], &seen[i], &others[i]);
-    }
-    if (ok) {
-        judge_relation(r, &first, others);
+// `gap`: between the runs; NULL: the side fails by itself.
+static lg_relation_fact break_by(const relation_run *r, const run_side *side,
+                                 const lg_relation_gap *gap) {
+    lg_relation relation = r->related->relation;
+    lg_relation_fact fact = {.broken = true,
+                             .relation = relation,
+                             .relative_gap = gap ? gap->relative : INFINITY,
+                             .run = facts_of(r, &side->side),
+                             .judgement = side->shows};
+    if (gap) {
+        fact.judgement = (lg_judgement){.verdict = LG_WRONG_RESULT,
+                                        .detected_by = LG_DETECTOR_RELATION,
+                                        .reason = LG_REASON_RELATION,
+                                        .output = gap->output,
+                                        .text = gap->reason};
     } else {
-        conclude(r, LG_UNTESTED, NULL,
-                 lg_arena_printf(r->arena, "relation %s: the device could not run the other batch",
-                                 lg_relation_name(r->related->relation)));
+        fact.judgement.text = lg_arena_printf(
+            r->arena, "relation %s, on %s: %s", lg_relation_name(relation),
+            lg_relation_other(relation),
+            side->shows.text ? side->shows.text : lg_verdict_name(side->shows.verdict));
     }
-    for (int i = 0; i < 3; i++) {
-        lg_observation_free(&seen[i]);
-    }
-    return ok;
+    fact.judgement.kernel_fault = true;
+    return fact;
 }
 
-bool lg_relations_check(lg_device_session *device, const lg_relations *relations,
-                        const lg_batch *batch, const lg_reference *reference,
-                        lg_case_result *result, lg_arena *arena, lg_diags *diags) {
-    bool ok = true;
-    for (int i = 0; ok && i < relations->n && result->verdict == LG_PASS; i++) {
+static lg_relation_fact compare_sides(const relation_run *r, const run_side *sides, int n) {
+    const run_side *failing = first_failing(sides, n, false);
+    if (failing) {
+        return break_by(r, failing, NULL);
+    }
+    lg_relation_side others[MAX_SIDES - 1] = {0};
+    for (int i = 0; i < n - 1; i++) {
+        others[i] = sides[i].side;
+    }
+    lg_relation_gap gap = lg_relation_compare(r->related, &sides[n - 1].side, others, r->arena);
+    if (gap.reason) {
+        return break_by(r, worst_of(sides, n), &gap);
+    }
+    failing = first_failing(sides, n, true); // the runs agree; each must be right, too
+    return failing ? break_by(r, failing, NULL) : (lg_relation_fact){0};
+}
+
+static lg_relation_fact observe_one(const relation_run *r, const lg_run_facts *own) {
+    int n = r->related->n_others + 1;
+    run_side sides[MAX_SIDES] = {0};
+    run_side *first = &sides[n - 1];
+    first->side = (lg_relation_side){
+        .batch = own->batch, .reference = own->reference, .seen = own->observation};
+    bool ok = !r->related->has_first || run_other(r, &r->related->first, first);
+    for (int i = 0; ok && i < n - 1; i++) {
+        ok = run_other(r, &r->related->others[i], &sides[i]);
+    }
+    lg_relation_fact fact = {.broken = true, .relation = r->related->relation};
+    if (ok) {
+        for (int i = 0; i < n; i++) {
+            lg_run_facts run = facts_of(r, &sides[i].side);
+            sides[i].shows = lg_judge_run(&run, r->arena);
+        }
+        fact = compare_sides(r, sides, n);
+    } else {
+        fact.judgement =
+            (lg_judgement){.reason = LG_REASON_DEVICE_FAILED,
+                           .output = LG_N_ARGS,
+                           .text = lg_arena_printf(
+                               r->arena, "relation %s: the device could not run the other batch",
+                               lg_relation_name(r->related->relation))};
+    }
+    for (int i = 0; i < n; i++) {
+        if (fact.run.observation == &sides[i].own) {
+            fact.observation = sides[i].own; // its owner from here; see lg_relations_observe
+        } else {
+            lg_observation_free(&sides[i].own);
+        }
+    }
+    return fact;
+}
+
+void lg_relations_observe(lg_device_session *device, const lg_relations *relations,
+                          const lg_case *what, lg_case_facts *facts, lg_arena *arena,
+                          lg_diags *diags) {
+    lg_relation_fact *fact = &facts->relation;
+    for (int i = 0; !fact->broken && i < relations->n; i++) {
         relation_run r = {.device = device,
                           .related = &relations->items[i],
-                          .result = result,
+                          .what = what,
                           .arena = arena,
                           .diags = diags};
-        ok = check_one(&r, batch, reference);
+        *fact = observe_one(&r, &facts->run);
     }
-    result->attribution = lg_attribution_grade(batch, &result->finding);
-    return ok;
+    if (fact->broken && fact->run.observation != facts->run.observation) {
+        fact->run.observation = &fact->observation;
+    }
+}
+
+void lg_relation_fact_free(lg_relation_fact *fact) {
+    lg_observation_free(&fact->observation);
+    *fact = (lg_relation_fact){0};
 }

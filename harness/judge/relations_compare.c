@@ -21,8 +21,8 @@ typedef struct term {
     bool overflowed; // infinite, and rightly so: it is too large for its type. Tells nothing
 } term;
 
-static const lg_output *output_of(const lg_relation_side *side, const char *name) {
-    const lg_output *output = lg_observation_output(side->seen, name);
+static const lg_output *output_of(const lg_relation_side *side, lg_arg_id arg) {
+    const lg_output *output = lg_observation_output(side->seen, arg);
     return lg_output_exists(output) ? output : NULL;
 }
 
@@ -64,7 +64,7 @@ static bool agree(term first, term other) {
 }
 
 static lg_relation_gap gap_of(const comparing *c, const char *what, const char *scaled, term first,
-                              term other, bool in_loss) {
+                              term other, lg_arg_id output) {
     lg_relation relation = c->related->relation;
     return (lg_relation_gap){.reason = lg_arena_printf(
                                  c->arena,
@@ -72,14 +72,14 @@ static lg_relation_gap gap_of(const comparing *c, const char *what, const char *
                                  "%.3g",
                                  lg_relation_name(relation), what, scaled, first.value, other.value,
                                  lg_relation_other(relation), first.bound + other.bound),
-                             .in_loss = in_loss,
+                             .output = output,
                              .relative = relative_gap(first, other)};
 }
 
-static lg_relation_gap compare_sum(const comparing *c, lg_quantity quantity, const char *name) {
+static lg_relation_gap compare_sum(const comparing *c, lg_quantity quantity, lg_arg_id arg) {
     bool loss = quantity == LG_Q_LOSS;
     double scale = loss ? divisor(c->first) : 1;
-    const lg_output *output = output_of(c->first, name);
+    const lg_output *output = output_of(c->first, arg);
     if (!output || output->n != 1 || scale == 0) {
         return (lg_relation_gap){0};
     }
@@ -88,7 +88,7 @@ static lg_relation_gap compare_sum(const comparing *c, lg_quantity quantity, con
     term sum = {0};
     for (int i = 0; i < c->related->n_others; i++) {
         const lg_relation_side *side = &c->others[i];
-        output = output_of(side, name);
+        output = output_of(side, arg);
         if (!output || output->n != 1) {
             return (lg_relation_gap){0};
         }
@@ -100,12 +100,12 @@ static lg_relation_gap compare_sum(const comparing *c, lg_quantity quantity, con
     }
     return agree(first, sum) ? (lg_relation_gap){0}
                              : gap_of(c, loss ? "the loss" : "the total weight",
-                                      loss ? scaled_text(c) : "", first, sum, true);
+                                      loss ? scaled_text(c) : "", first, sum, arg);
 }
 
 static lg_relation_gap compare_rows(const comparing *c, const lg_relation_side *side) {
-    const lg_output *output = output_of(c->first, "output");
-    const lg_output *other = output_of(side, "output");
+    const lg_output *output = output_of(c->first, LG_ARG_OUTPUT);
+    const lg_output *other = output_of(side, LG_ARG_OUTPUT);
     const lg_reference *right = c->first->reference;
     if (!output || !other || output->n != right->n_loss || other->n != side->reference->n_loss) {
         return (lg_relation_gap){0};
@@ -116,15 +116,15 @@ static lg_relation_gap compare_rows(const comparing *c, const lg_relation_side *
         term b = read_term(side, LG_Q_ROW_LOSS, row, other, side->reference->loss[row], 1);
         if (!agree(a, b)) {
             const char *what = lg_arena_printf(c->arena, "the loss of row %" PRId64, was);
-            return gap_of(c, what, "", a, b, true);
+            return gap_of(c, what, "", a, b, LG_ARG_OUTPUT);
         }
     }
     return (lg_relation_gap){0};
 }
 
 static lg_relation_gap compare_gradients(const comparing *c, const lg_relation_side *side) {
-    const lg_output *output = output_of(c->first, "grad_input");
-    const lg_output *other = output_of(side, "grad_input");
+    const lg_output *output = output_of(c->first, LG_ARG_GRAD_INPUT);
+    const lg_output *other = output_of(side, LG_ARG_GRAD_INPUT);
     double scale = divisor(c->first);
     double other_scale = divisor(side);
     if (!output || !other || scale == 0 || other_scale == 0 ||
@@ -145,7 +145,7 @@ static lg_relation_gap compare_gradients(const comparing *c, const lg_relation_s
             if (!agree(a, b)) {
                 const char *what = lg_arena_printf(
                     c->arena, "the gradient of row %" PRId64 ", class %" PRId64, was, k);
-                gap = gap_of(c, what, scaled_text(c), a, b, false);
+                gap = gap_of(c, what, scaled_text(c), a, b, LG_ARG_GRAD_INPUT);
             }
         }
     }
@@ -159,9 +159,9 @@ lg_relation_gap lg_relation_compare(const lg_related *related, const lg_relation
     comparing c = {.related = related, .first = first, .others = others, .arena = arena};
     lg_relation_gap gap = {0};
     if (first->reference->scalar) {
-        gap = compare_sum(&c, LG_Q_TOTAL_WEIGHT, "total_weight");
+        gap = compare_sum(&c, LG_Q_TOTAL_WEIGHT, LG_ARG_TOTAL_WEIGHT);
         if (!gap.reason) {
-            gap = compare_sum(&c, LG_Q_LOSS, "output");
+            gap = compare_sum(&c, LG_Q_LOSS, LG_ARG_OUTPUT);
         }
     }
     for (int i = 0; !gap.reason && !first->reference->scalar && i < related->n_others; i++) {

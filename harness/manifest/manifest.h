@@ -113,7 +113,14 @@ bool lg_kernels_read_text(const char *name, const char *text, size_t n, lg_kerne
 void lg_kernel_set_free(lg_kernel_set *set);
 
 // The argument vocabulary (args.def): name, kind (buffer, size, option), type, help.
+typedef enum lg_arg_id {
+#define LG_ARG(id, name, kind, help) LG_ARG_##id,
+#include "manifest/args.def"
+#undef LG_ARG
+    LG_N_ARGS
+} lg_arg_id;
 const char *const *lg_arg_names(size_t *n);
+const char *lg_arg_name(lg_arg_id id);
 
 // --- Size expressions of a manifest: "ceil_div(samples, block_x)", "16 * rows + 4".
 //

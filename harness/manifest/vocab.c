@@ -57,6 +57,10 @@ const char *const *lg_arg_names(size_t *n) {
     return args;
 }
 
+const char *lg_arg_name(lg_arg_id id) {
+    return args[id];
+}
+
 void lg_kernel_set_free(lg_kernel_set *set) {
     lg_arena_free(&set->arena);
     *set = (lg_kernel_set){0};

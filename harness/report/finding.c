@@ -19,7 +19,7 @@ static void print_headline(const lg_case_result *result, FILE *out, bool color) 
     const char *plain = lg_paint(color, LG_INK_PLAIN);
     if (finding->cause == LG_CAUSE_NONE) {
         fprintf(out, "%s%s%s — no cause found in the batch\n", paint,
-                lg_verdict_name(result->verdict), plain);
+                lg_verdict_name(result->judged.verdict), plain);
         return;
     }
     fprintf(out, "%s%s%s ", paint, finding->warning ? "WARNING" : "FAULT", plain);
@@ -50,8 +50,8 @@ static void print_case(const lg_case_result *result, FILE *out) {
         fprintf(out, "%s\n", point);
     }
     field(out, "verdict");
-    fprintf(out, "%s%s%s\n", lg_verdict_name(result->verdict), result->reason ? ": " : "",
-            result->reason ? result->reason : "");
+    fprintf(out, "%s%s%s\n", lg_verdict_name(result->judged.verdict),
+            result->judged.text ? ": " : "", result->judged.text ? result->judged.text : "");
     if (!result->as_expected) {
         field(out, "differs");
         fprintf(out, "%s\n", result->expectation);
@@ -148,12 +148,9 @@ static void print_detected(const lg_case_result *result, FILE *out) {
         print_records(result, out);
         return;
     }
-    if (result->detected_by && result->verdict == LG_DETECTED) {
+    if (result->judged.detected_by != LG_DETECTOR_NONE && result->judged.verdict == LG_DETECTED) {
         field(out, "detected");
-        fprintf(out, "%s\n",
-                strcmp(result->detected_by, "nan") == 0          ? "NaN in the output"
-                : strcmp(result->detected_by, "host_check") == 0 ? "a host check, before any launch"
-                                                                 : result->detected_by);
+        fprintf(out, "%s\n", lg_detector_help(result->judged.detected_by));
     }
 }
 

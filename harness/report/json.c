@@ -226,7 +226,8 @@ static void add_finding(json_t *line, const lg_case_result *result) {
 
 static void add_observed(json_t *line, const lg_case_result *result) {
     const lg_observation *seen = &result->observation;
-    json_object_set_new(line, "detected_by", text_json(result->detected_by));
+    json_object_set_new(line, "detected_by",
+                        text_json(lg_detector_name(result->judged.detected_by)));
     json_object_set_new(line, "status", text_json(seen->status_text));
     json_object_set_new(line, "failed_launch", text_json(seen->failed_launch));
     json_object_set_new(line, "failed_launch_index", json_integer(seen->failed_launch_index));
@@ -241,7 +242,7 @@ static void add_observed(json_t *line, const lg_case_result *result) {
     json_object_set_new(line, "n_loss", json_integer(result->n_loss));
     json_object_set_new(line, "reference_loss",
                         numbers_json(result->reference_loss, result->n_reference_loss));
-    json_object_set_new(line, "max_error_share", number_json(result->max_error_share));
+    json_object_set_new(line, "max_error_share", number_json(result->judged.max_error_share));
     json_object_set_new(line, "head_width", json_integer(result->head_width));
     json_object_set_new(line, "labels", labels_json(result));
 }
@@ -249,13 +250,13 @@ static void add_observed(json_t *line, const lg_case_result *result) {
 char *lg_case_json(const lg_case_result *result) {
     json_t *line = json_object();
     add_what(line, result);
-    json_object_set_new(line, "verdict", json_string(lg_verdict_name(result->verdict)));
+    json_object_set_new(line, "verdict", json_string(lg_verdict_name(result->judged.verdict)));
     json_object_set_new(line, "attribution", json_string(lg_attribution_name(result->attribution)));
     add_finding(line, result);
     add_observed(line, result);
     json_object_set_new(line, "as_expected", json_boolean(result->as_expected));
     json_object_set_new(line, "expectation", text_json(result->expectation));
-    json_object_set_new(line, "reason", text_json(result->reason));
+    json_object_set_new(line, "reason", text_json(result->judged.text));
     json_object_set_new(line, "elapsed_ns", json_integer(result->elapsed_ns));
     json_object_set_new(line, "repro", text_json(result->repro));
     char *text = json_dumps(line, JSON_COMPACT);

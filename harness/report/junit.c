@@ -35,11 +35,11 @@ static void add_outcome(junit *j, const lg_case_result *result, const char *elem
         fclose(memory);
     }
     lg_str_printf(&j->cases, "    <%s", element);
-    char *message = lg_xasprintf("%s%s%s", result->expectation, result->reason ? ": " : "",
-                                 result->reason ? result->reason : "");
+    char *message = lg_xasprintf("%s%s%s", result->expectation, result->judged.text ? ": " : "",
+                                 result->judged.text ? result->judged.text : "");
     add_attribute(&j->cases, "message", message);
     free(message);
-    add_attribute(&j->cases, "type", lg_verdict_name(result->verdict));
+    add_attribute(&j->cases, "type", lg_verdict_name(result->judged.verdict));
     lg_str_add(&j->cases, ">");
     lg_add_xml(&j->cases, text ? text : "");
     lg_str_printf(&j->cases, "</%s>\n", element);
@@ -60,12 +60,12 @@ static void add_case(void *context, const lg_case_result *result) {
     add_attribute(&j->cases, "file", what->scenario->path ? what->scenario->path : "");
     lg_str_printf(&j->cases, " time=\"%.6f\">\n", (double)result->elapsed_ns / 1e9);
     free(name);
-    if (result->verdict == LG_SKIPPED && result->as_expected) {
+    if (result->judged.verdict == LG_SKIPPED && result->as_expected) {
         j->n_skipped++;
         lg_str_add(&j->cases, "    <skipped");
-        add_attribute(&j->cases, "message", result->reason ? result->reason : "");
+        add_attribute(&j->cases, "message", result->judged.text ? result->judged.text : "");
         lg_str_add(&j->cases, "/>\n");
-    } else if (result->verdict == LG_UNTESTED) {
+    } else if (result->judged.verdict == LG_UNTESTED) {
         j->n_errors++;
         add_outcome(j, result, "error");
     } else if (!result->as_expected) {

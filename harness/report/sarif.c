@@ -49,7 +49,7 @@ static json_t *text_of(const char *text) {
 
 static const char *rule_of(const lg_case_result *result) {
     lg_cause cause = result->finding.cause;
-    return cause != LG_CAUSE_NONE ? lg_cause_name(cause) : lg_verdict_name(result->verdict);
+    return cause != LG_CAUSE_NONE ? lg_cause_name(cause) : lg_verdict_name(result->judged.verdict);
 }
 
 static size_t rule_index(sarif *s, const lg_case_result *result) {
@@ -62,7 +62,7 @@ static size_t rule_index(sarif *s, const lg_case_result *result) {
     }
     lg_cause cause = result->finding.cause;
     const char *help =
-        cause != LG_CAUSE_NONE ? lg_cause_help(cause) : lg_verdict_help(result->verdict);
+        cause != LG_CAUSE_NONE ? lg_cause_help(cause) : lg_verdict_help(result->judged.verdict);
     json_array_append_new(s->rules,
                           json_pack("{s:s, s:o, s:{s:s}}", "id", id, "shortDescription",
                                     text_of(help), "defaultConfiguration", "level", "error"));
@@ -120,8 +120,9 @@ static json_t *message_of(const lg_case_result *result) {
     }
     lg_str text = {0};
     lg_str_printf(&text, "%s, %s: %s%s%s\n\n%s", result->what->kernel->name,
-                  lg_mode_name(result->what->mode), result->expectation, result->reason ? ": " : "",
-                  result->reason ? result->reason : "", finding ? finding : "");
+                  lg_mode_name(result->what->mode), result->expectation,
+                  result->judged.text ? ": " : "", result->judged.text ? result->judged.text : "",
+                  finding ? finding : "");
     json_t *message = text_of(lg_str_text(&text));
     lg_str_free(&text);
     free(finding);
@@ -131,7 +132,7 @@ static json_t *message_of(const lg_case_result *result) {
 static char *key_of(const lg_case_result *result) {
     const lg_source_place *place = &result->place;
     return lg_xasprintf("%s\n%s\n%s\n%s\n%d\n%s", rule_of(result), result->what->kernel->name,
-                        lg_verdict_name(result->verdict), place->file ? place->file : "",
+                        lg_verdict_name(result->judged.verdict), place->file ? place->file : "",
                         place->line, place->file ? "" : result->what->scenario->name);
 }
 
@@ -159,7 +160,7 @@ static json_t *new_result(sarif *s, const group *g, const lg_case_result *result
                         text_of("the scenario"));
     json_object_set_new(item, "properties",
                         json_pack("{s:s, s:s, s:o}", "case", result->what->id, "verdict",
-                                  lg_verdict_name(result->verdict), "replay",
+                                  lg_verdict_name(result->judged.verdict), "replay",
                                   string_of(result->repro)));
     return item;
 }

@@ -22,7 +22,7 @@ static lg_skip_reason *find_reason(lg_skips *skips, const char *text) {
 
 void lg_skips_add(lg_skips *skips, const lg_case_result *result) {
     lg_skip_reason *reason =
-        find_reason(skips, result->reason ? result->reason : "no reason is known");
+        find_reason(skips, result->judged.text ? result->judged.text : "no reason is known");
     reason->n_cases++;
     lg_names_add(&reason->kernels, result->what->kernel->name);
 }

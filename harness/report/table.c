@@ -49,8 +49,8 @@ const lg_table_cell *lg_table_add(lg_table *table, const lg_case_result *result)
     lg_table_cell *cell = &find_row(table, result->what)->cells[policy][mode];
     table->used[policy][mode] = true;
     cell->n++;
-    cell->by_verdict[result->verdict]++;
-    cell->n_not_expected += !result->as_expected && result->verdict != LG_UNTESTED;
+    cell->by_verdict[result->judged.verdict]++;
+    cell->n_not_expected += !result->as_expected && result->judged.verdict != LG_UNTESTED;
     return cell;
 }
 

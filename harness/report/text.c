@@ -88,7 +88,7 @@ static void fault_name(const lg_case_result *result, lg_str *out) {
 
 // The first case of each fault that a kernel (not only a host check) caught and that was diagnosed.
 static void add_example(text_report *report, const lg_case_result *result) {
-    if (!result->as_expected || result->n_injected == 0 || result->verdict != LG_DETECTED) {
+    if (!result->as_expected || result->n_injected == 0 || result->judged.verdict != LG_DETECTED) {
         return;
     }
     lg_str name = {0};
@@ -113,12 +113,12 @@ static void add_case(void *context, const lg_case_result *result) {
     const lg_table_cell *cell = lg_table_add(&report->table, result);
     const lg_expect *expect = &result->what->scenario->expect;
     bool meant = expect->has_verdict && expect->verdict == LG_SKIPPED;
-    if (result->verdict == LG_SKIPPED && !meant) {
+    if (result->judged.verdict == LG_SKIPPED && !meant) {
         lg_skips_add(&report->skips, result);
     }
     failed_column *column =
-        result->verdict == LG_UNTESTED ? failed_column_of(report, result->what) : NULL;
-    if (column && result->reason && strcmp(result->reason, column->why) == 0) {
+        result->judged.verdict == LG_UNTESTED ? failed_column_of(report, result->what) : NULL;
+    if (column && result->judged.text && strcmp(result->judged.text, column->why) == 0) {
         if (column->n_cases++ == 0) {
             note_first(column, result);
         }

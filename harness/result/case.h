@@ -4,8 +4,8 @@
 #define LG_RESULT_CASE_H
 
 #include "manifest/manifest.h"
-#include "model/verdict.h"
 #include "result/finding.h"
+#include "result/judgement.h"
 #include "result/observation.h"
 #include "scenario/scenario.h"
 
@@ -35,14 +35,8 @@ typedef struct lg_source_place {
 
 typedef struct lg_case_result {
     const lg_case *what;
-    lg_verdict verdict;
+    lg_judgement judged;
     lg_attribution attribution;
-    bool column_failed; // untested because the kernel build in this mode failed its self-proof
-    const char
-        *detected_by;   // "host_check", "device_assert", "fault_record", "nan", "memory_check",
-                        // "reference" (a wrong number), "invariant" (a gradient that breaks what
-                        // every gradient keeps), "relation" (two runs that disagree), or NULL
-    const char *reason; // why skipped / what was wrong, in one line; NULL when nothing to say
     bool as_expected;
     const char *expectation; // "detected, cause wrong_head_width" and what differed; never NULL
     lg_finding finding;
@@ -54,11 +48,9 @@ typedef struct lg_case_result {
     int64_t n_rows;                       // rows of the batch
     lg_injection injected[LG_MAX_FAULTS]; // ground truth; rows owned by this result
     int n_injected;
-    int64_t head_width;   // C
-    lg_label_bin *labels; // histogram of the labels as the device gets them, ascending
-    int64_t n_labels;     // bins; 0 for targets that are no class indices
-    double
-        max_error_share; // largest |got-want| / bound over all compared numbers; NaN: none compared
+    int64_t head_width;    // C
+    lg_label_bin *labels;  // histogram of the labels as the device gets them, ascending
+    int64_t n_labels;      // bins; 0 for targets that are no class indices
     lg_source_place place; // where to look, of a case that was not as expected
     char *repro;           // the command that runs exactly this case again
     int64_t elapsed_ns;

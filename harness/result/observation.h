@@ -4,6 +4,7 @@
 #ifndef LG_RESULT_OBSERVATION_H
 #define LG_RESULT_OBSERVATION_H
 
+#include "manifest/manifest.h"
 #include "support/arena.h"
 
 #include <stdbool.h>
@@ -74,8 +75,8 @@ typedef enum lg_device_status {
 
 // One output buffer copied back. `bits` are the raw elements, packed.
 typedef struct lg_output {
-    const char *name; // "output", "total_weight", "grad_input"
-    int dtype;        // lg_dtype
+    lg_arg_id arg; // LG_ARG_OUTPUT, LG_ARG_TOTAL_WEIGHT, LG_ARG_GRAD_INPUT
+    int dtype;     // lg_dtype
     int64_t n;
     // As read back, widened: of a gradient NULL, which stays in its type; both are NULL when the
     // copy could not be made (context dead). lg_output_get reads either.
@@ -113,6 +114,9 @@ typedef struct lg_observation {
     lg_fault_record *records; // n_records of them
     lg_memory_finding memory;
     const char *race; // sanitizer text of a race or divergent barrier, or NULL
+    // How an output depends on the order in which blocks and warps run, in words; NULL: it does
+    // not, or nobody looked.
+    const char *order;
     // A buffer the kernel was given to read and changed, in words; NULL: none was seen to change.
     const char *input_written;
     const char *log; // device log: printf and assert lines, "" when empty
@@ -125,8 +129,12 @@ typedef struct lg_observation {
 } lg_observation;
 
 void lg_observation_free(lg_observation *observation);
+// The stage whose launch failed, of the kernel that was launched; NULL: none, or it was no launch
+// of a stage.
+const lg_stage *lg_observation_failed_stage(const lg_observation *observation,
+                                            const lg_kernel *kernel);
 bool lg_output_exists(const lg_output *output); // false for NULL, and where there is no copy
 double lg_output_get(const lg_output *output, int64_t index);
-const lg_output *lg_observation_output(const lg_observation *observation, const char *name);
+const lg_output *lg_observation_output(const lg_observation *observation, lg_arg_id arg); // or NULL
 
 #endif

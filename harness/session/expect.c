@@ -45,10 +45,10 @@ static void add_part(lg_str *out, const char *format, ...) {
 static void check_verdict(const lg_case_result *result, lg_str *wanted, lg_str *differs) {
     const lg_scenario *scenario = result->what->scenario;
     const lg_expect *expect = &scenario->expect;
-    const char *found = lg_verdict_name(result->verdict);
+    const char *found = lg_verdict_name(result->judged.verdict);
     if (expect->has_verdict) {
         lg_str_add(wanted, lg_verdict_name(expect->verdict));
-        if (result->verdict != expect->verdict) {
+        if (result->judged.verdict != expect->verdict) {
             add_part(differs, "expected %s, found %s", lg_verdict_name(expect->verdict), found);
         }
         return;
@@ -57,24 +57,25 @@ static void check_verdict(const lg_case_result *result, lg_str *wanted, lg_str *
         bool may_detect = scenario->n_faults > 0;
         const char *want = may_detect ? "pass or detected" : "pass";
         lg_str_add(wanted, want);
-        if (result->verdict != LG_PASS && !(may_detect && result->verdict == LG_DETECTED)) {
+        if (result->judged.verdict != LG_PASS &&
+            !(may_detect && result->judged.verdict == LG_DETECTED)) {
             add_part(differs, "expected %s, found %s", want, found);
         }
         return;
     }
     if (result->what->kernel->policy != LG_POLICY_NONE) {
         lg_str_add(wanted, "detected");
-        if (result->verdict != LG_DETECTED) {
+        if (result->judged.verdict != LG_DETECTED) {
             add_part(differs, "expected detected, found %s", found);
         }
         return;
     }
     lg_str_add(wanted, "silent_corruption or memory_fault");
     // Nothing guards this kernel; a NaN that the arithmetic itself made is no corruption either.
-    bool nan_by_itself = result->verdict == LG_DETECTED && result->detected_by &&
-                         strcmp(result->detected_by, "nan") == 0;
-    if (result->verdict != LG_SILENT_CORRUPTION && result->verdict != LG_MEMORY_FAULT &&
-        !nan_by_itself) {
+    bool nan_by_itself =
+        result->judged.verdict == LG_DETECTED && result->judged.detected_by == LG_DETECTOR_NAN;
+    if (result->judged.verdict != LG_SILENT_CORRUPTION &&
+        result->judged.verdict != LG_MEMORY_FAULT && !nan_by_itself) {
         add_part(differs, "expected silent_corruption or memory_fault, found %s", found);
     }
 }
@@ -127,7 +128,7 @@ static void check_words(const lg_case_result *result, lg_str *differs) {
     const lg_finding *finding = &result->finding;
     bool advised = !expect->advice;
     bool shown = !expect->evidence || contains(finding->headline, expect->evidence) ||
-                 contains(result->reason, expect->evidence);
+                 contains(result->judged.text, expect->evidence);
     for (int i = 0; i < finding->n_named && i < finding->n_hypotheses; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
         advised = advised || contains(h->advice, expect->advice);
@@ -142,7 +143,7 @@ static void check_words(const lg_case_result *result, lg_str *differs) {
         add_part(differs, "expected evidence with '%s', found %s", expect->evidence,
                  first && first->evidence ? first->evidence
                  : finding->headline      ? finding->headline
-                 : result->reason         ? result->reason
+                 : result->judged.text    ? result->judged.text
                                           : "none");
     }
 }
@@ -258,20 +259,21 @@ void lg_expect_check(lg_case_result *result, lg_arena *arena) {
     lg_str differs = {0};
     check_verdict(result, &wanted, &differs);
     const lg_expect *expect = &result->what->scenario->expect;
-    bool meant = expect->has_verdict && expect->verdict == LG_UNTESTED && result->column_failed;
-    if (result->verdict == LG_UNTESTED && !meant) {
+    bool fails_as_expected = expect->has_verdict && expect->verdict == LG_UNTESTED &&
+                             result->judged.reason == LG_REASON_COLUMN_FAILED;
+    if (result->judged.verdict == LG_UNTESTED && !fails_as_expected) {
         // Nothing was shown, whatever was expected: unless that a build proves nothing is the
         // point.
         lg_str_clear(&differs);
         add_part(&differs, "expected %s, found untested", lg_str_text(&wanted));
-    } else if (meant) {
+    } else if (fails_as_expected) {
         lg_str_add(&wanted, ": the build fails its self-proof");
-    } else if (result->verdict == LG_SKIPPED && expect->has_verdict &&
+    } else if (result->judged.verdict == LG_SKIPPED && expect->has_verdict &&
                expect->verdict == LG_SKIPPED) {
         check_cause(result, &wanted, &differs);
         check_words(result, &differs);
         check_where(result, &differs);
-    } else if (result->verdict == LG_SKIPPED) {
+    } else if (result->judged.verdict == LG_SKIPPED) {
         // A kernel that a scenario names must show what it expects; one that merely matched need
         // not.
         if (!expect->has_verdict || result->what->scenario->kernels.n == 0) {

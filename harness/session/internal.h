@@ -19,15 +19,6 @@
 // The text lives in `arena`.
 void lg_expect_check(lg_case_result *result, lg_arena *arena);
 
-// --- From what was seen of a case to its verdict, finding and grade.
-
-// The batch's size, labels, injected faults and right loss, for reports.
-void lg_case_copy_truth(const lg_point_data *data, lg_case_result *result);
-// Fills verdict, finding and attribution from the observation of `run`. `device` and `request`:
-// what was run, or NULL when the batch was refused.
-void lg_case_judge(lg_device_session *device, const lg_run_request *request,
-                   const lg_point_data *data, lg_case_run *run);
-
 // --- The self-proof of a column (kernel × mode): a built-in clean batch must pass, the same run
 // held against a reference made wrong on purpose must not, and built-in bad batches must be caught
 // as the policy says. Released builds have lost their asserts before; a column that lets one bad

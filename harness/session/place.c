@@ -4,7 +4,6 @@
 #include "session/session.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 bool lg_device_entry_place(lg_device_session *session, const lg_kernel *kernel,
                            const lg_stage *stage, lg_dtype input, lg_dtype target, lg_arena *arena,
@@ -22,11 +21,11 @@ bool lg_device_entry_place(lg_device_session *session, const lg_kernel *kernel,
     return found;
 }
 
-// The stage that writes what was wrong: the last one that is given it.
+// The stage that wrote what is wrong: the last one that is given the output. Where no output is
+// named, the loss counts.
 static const lg_stage *stage_to_blame(const lg_case_result *result) {
     const lg_kernel *kernel = result->what->kernel;
-    bool gradient = result->reason && strstr(result->reason, "grad_input");
-    lg_arg_id wanted = gradient ? LG_ARG_GRAD_INPUT : LG_ARG_OUTPUT;
+    lg_arg_id wanted = result->judged.output != LG_N_ARGS ? result->judged.output : LG_ARG_OUTPUT;
     for (int i = kernel->n_stages; i-- > 0;) {
         if (lg_stage_takes(&kernel->stages[i], wanted)) {
             return &kernel->stages[i];
@@ -35,10 +34,11 @@ static const lg_stage *stage_to_blame(const lg_case_result *result) {
     return kernel->n_stages > 0 ? &kernel->stages[kernel->n_stages - 1] : NULL;
 }
 
-void lg_case_place(lg_device_session *device, const lg_batch *handed, lg_case_run *run) {
+void lg_case_place(lg_device_session *device, const lg_batch *passed, lg_case_run *run) {
     lg_case_result *result = &run->result;
     const lg_observation *seen = &result->observation;
-    if (result->verdict == LG_SKIPPED || seen->refused_on_host) {
+    if (result->as_expected || !passed || result->judged.verdict == LG_SKIPPED ||
+        seen->refused_on_host) {
         return; // no line of the kernel has a part in it
     }
     if (seen->n_asserts_kept > 0 && seen->asserts[0].file) {
@@ -52,9 +52,10 @@ void lg_case_place(lg_device_session *device, const lg_batch *handed, lg_case_ru
             .file = seen->memory.file, .line = seen->memory.line, .what = "the bad access"};
         return;
     }
-    const lg_stage *stage = stage_to_blame(result);
-    if (stage && !lg_device_entry_place(device, result->what->kernel, stage, handed->input.dtype,
-                                        lg_batch_device_target(handed)->dtype, &run->arena,
+    const lg_stage *failed = lg_observation_failed_stage(seen, result->what->kernel);
+    const lg_stage *stage = failed ? failed : stage_to_blame(result);
+    if (stage && !lg_device_entry_place(device, result->what->kernel, stage, passed->input.dtype,
+                                        lg_batch_device_target(passed)->dtype, &run->arena,
                                         &result->place)) {
         result->place = (lg_source_place){0};
     }

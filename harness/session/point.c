@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/session.h"
 
+#include "attribute/attribute.h"
 #include "batch/batch.h"
 
 const char *lg_last_error(lg_arena *arena, const lg_diags *diags, size_t from,
@@ -11,6 +12,17 @@ const char *lg_last_error(lg_arena *arena, const lg_diags *diags, size_t from,
         }
     }
     return otherwise;
+}
+
+static const char *why_senseless(lg_point_data *data) {
+    lg_attribute_input input = {.batch = &data->batch, .reference = &data->reference};
+    lg_finding finding;
+    lg_attribute(&input, &finding);
+    bool senseless = finding.certain && (finding.cause == LG_CAUSE_VALUE_DOMAIN ||
+                                         finding.cause == LG_CAUSE_WRONG_HEAD_WIDTH);
+    const char *why = senseless ? lg_arena_strdup(&data->arena, finding.headline) : NULL;
+    lg_finding_free(&finding);
+    return why;
 }
 
 void lg_point_prepare(const lg_scenario *scenario, lg_point_data *data, lg_diags *diags) {
@@ -33,11 +45,13 @@ void lg_point_prepare(const lg_scenario *scenario, lg_point_data *data, lg_diags
     data->has_reference = lg_reference_compute(
         &data->view, lg_reference_keeps_gradient(&data->view), &data->reference);
     bool other_labels = lg_tensor_exists(&data->batch.device_target);
-    data->has_meant = other_labels && lg_reference_compute(&data->batch, false, &data->meant);
-    if (!data->has_reference || data->has_meant != other_labels) {
+    data->has_intended = other_labels && lg_reference_compute(&data->batch, false, &data->intended);
+    if (!data->has_reference || data->has_intended != other_labels) {
         data->failure = "no memory for the reference";
     } else if (!lg_relations_make(scenario, &data->view, &data->relations)) {
         data->failure = "no memory for the relations";
+    } else {
+        data->senseless = why_senseless(data);
     }
 }
 
@@ -46,8 +60,8 @@ void lg_point_free(lg_point_data *data) {
     if (data->has_reference) {
         lg_reference_free(&data->reference);
     }
-    if (data->has_meant) {
-        lg_reference_free(&data->meant);
+    if (data->has_intended) {
+        lg_reference_free(&data->intended);
     }
     lg_relations_free(&data->relations);
     lg_arena_free(&data->arena);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/internal.h"
 
-#include <string.h>
-
 typedef struct prover {
     lg_device_session *device;
     const lg_kernel *kernel;
@@ -52,11 +50,13 @@ static void judge_trial(const prover *p, const lg_batch *batch, lg_reference *re
     t->ran = lg_device_run(p->device, &request, &seen, p->diags);
     t->invalid = reference->n_invalid > 0;
     if (t->ran) {
-        t->judgement = lg_judge(batch, reference, NULL, p->kernel, &seen, p->arena);
+        lg_run_facts run = {
+            .batch = batch, .reference = reference, .kernel = p->kernel, .observation = &seen};
+        t->judgement = lg_judge_run(&run, p->arena);
         keep_evidence(p, &seen, t);
         if (t->judgement.verdict == LG_PASS) {
             tamper(reference, lg_tensor_numel(&batch->input));
-            lg_judgement lie = lg_judge(batch, reference, NULL, p->kernel, &seen, p->arena);
+            lg_judgement lie = lg_judge_run(&run, p->arena);
             t->lie_accepted = lie.verdict != LG_WRONG_RESULT;
         }
     }
@@ -87,15 +87,14 @@ static bool is_caught(lg_policy policy, const lg_judgement *judgement) {
     }
     // Unchecked: the harness itself must see what got through.
     return judgement->verdict == LG_SILENT_CORRUPTION || judgement->verdict == LG_MEMORY_FAULT ||
-           (judgement->verdict == LG_DETECTED && judgement->detected_by &&
-            strcmp(judgement->detected_by, "nan") == 0);
+           (judgement->verdict == LG_DETECTED && judgement->detected_by == LG_DETECTOR_NAN);
 }
 
 static bool is_clean(const prover *p, lg_direction direction, const lg_trial *t, const char **why) {
     if (!t->ran) {
         *why = "the built-in clean batch could not be run";
     } else if (t->judgement.verdict != LG_PASS) {
-        const char *reason = t->judgement.reason;
+        const char *reason = t->judgement.text;
         *why = lg_arena_printf(p->arena, "the built-in clean batch%s gave %s%s%s",
                                direction == LG_BACKWARD ? " (backward)" : "",
                                lg_verdict_name(t->judgement.verdict), reason ? ": " : "",

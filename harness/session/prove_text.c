@@ -78,8 +78,8 @@ const char *lg_proof_failure_text(const lg_trials *trials, lg_proof_fault first,
     lg_str_printf(&text, "the built-in bad batch (%s, %s) gave %s", lg_proof_fault_text(first),
                   trials->direction == LG_BACKWARD ? "backward" : "forward",
                   lg_verdict_name(t->judgement.verdict));
-    if (t->judgement.reason) {
-        lg_str_printf(&text, ": %s", t->judgement.reason);
+    if (t->judgement.text) {
+        lg_str_printf(&text, ": %s", t->judgement.text);
     }
     lg_str_printf(&text, "; policy %s promises %s", lg_policy_name(trials->kernel->policy),
                   wanted(trials));

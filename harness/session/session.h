@@ -145,9 +145,13 @@ typedef struct lg_point_data {
     lg_refusal refusal;     // cause NONE: accepted
     lg_reference reference; // of `view`; only when `has_reference`: a refused batch has none
     bool has_reference;
-    // Of the labels as they are meant; only when the device is handed others (a misread dtype).
-    lg_reference meant;
-    bool has_meant;
+    // Of the labels as they are intended; only when the device is given others (a misread dtype).
+    lg_reference intended;
+    bool has_intended;
+    // Why a right loss of this batch means nothing, whatever the kernel, or NULL: probabilities
+    // where their logarithms are expected, target probabilities that do not add up to 1, a softmax
+    // over one class. No kernel can signal that.
+    const char *senseless;
     lg_relations relations; // other ways to write the batch, when the scenario asks for them
     int64_t n_labels;
     lg_label_bin labels[LG_MAX_LABEL_BINS];
@@ -178,8 +182,9 @@ typedef struct lg_case_run {
 void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
                      const lg_point_data *data, const char *column_failure,
                      const char *repro_prefix, lg_case_run *out, lg_diags *diags);
-// Fills the result's place, as far as it is known; `handed`: the batch as the kernel was given it.
-void lg_case_place(lg_device_session *device, const lg_batch *handed, lg_case_run *run);
+// Fills the place of a result that is not as expected, as far as it is known; `passed`: the batch
+// as the kernel is given it, or NULL.
+void lg_case_place(lg_device_session *device, const lg_batch *passed, lg_case_run *run);
 // Turns an absent case into a `skipped` one.
 void lg_case_run_skip(lg_case_run *run);
 void lg_case_run_free(lg_case_run *run);

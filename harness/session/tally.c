@@ -57,7 +57,8 @@ static void add_reason(lg_kernel_tally *kernel, const char *text) {
 }
 
 void lg_tally_absent(lg_tally *tally, const lg_case_run *run) {
-    add_reason(tally_of(tally, run), run->result.reason ? run->result.reason : "not said");
+    add_reason(tally_of(tally, run),
+               run->result.judged.text ? run->result.judged.text : "not said");
 }
 
 // That a batch is not run may be what a scenario is about.
@@ -68,10 +69,10 @@ static bool is_meant_skip(const lg_case_result *result) {
 
 static void count(lg_run_summary *summary, const lg_case_result *result) {
     summary->n_cases++;
-    summary->by_verdict[result->verdict]++;
-    if (result->verdict == LG_UNTESTED && !result->as_expected) {
+    summary->by_verdict[result->judged.verdict]++;
+    if (result->judged.verdict == LG_UNTESTED && !result->as_expected) {
         summary->n_untested++;
-    } else if (result->verdict == LG_SKIPPED && !is_meant_skip(result)) {
+    } else if (result->judged.verdict == LG_SKIPPED && !is_meant_skip(result)) {
         summary->n_skipped++;
         summary->n_not_expected += !result->as_expected;
     } else if (result->as_expected) {
@@ -85,9 +86,9 @@ void lg_tally_case(lg_tally *tally, const lg_case_run *run) {
     const lg_case_result *result = &run->result;
     lg_kernel_tally *kernel = tally_of(tally, run);
     count(tally->summary, result);
-    if (result->verdict == LG_SKIPPED) {
+    if (result->judged.verdict == LG_SKIPPED) {
         lg_tally_absent(tally, run);
-    } else if (result->verdict == LG_UNTESTED) {
+    } else if (result->judged.verdict == LG_UNTESTED) {
         add_reason(kernel, "untested");
     } else if (result->observation.refused_on_host) {
         add_reason(kernel, "refused by a host check, before any launch");

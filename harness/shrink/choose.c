@@ -11,11 +11,12 @@ static interest look(lg_device_session *device, const lg_plan_case *planned,
                     diags);
     const lg_case_result *result = &run.result;
     interest found = CLEAN;
-    if (run.absent || result->verdict == LG_UNTESTED || result->verdict == LG_SKIPPED) {
+    if (run.absent || result->judged.verdict == LG_UNTESTED ||
+        result->judged.verdict == LG_SKIPPED) {
         found = NO_CASE;
     } else if (!result->as_expected) {
         found = UNEXPECTED;
-    } else if (result->verdict != LG_PASS || result->finding.cause != LG_CAUSE_NONE) {
+    } else if (result->judged.verdict != LG_PASS || result->finding.cause != LG_CAUSE_NONE) {
         found = FAULTY;
     }
     lg_case_run_free(&run);

@@ -1,39 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/session.h"
 #include "shrink/internal.h"
-#include "support/str.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-// "a wrong number: output rows 3 7 (got 0.5, right is nan)" → the words, every number as '#': which
-// output is wrong, and whether finite, NaN or infinite. A plural is as good as a singular.
-static const char *kind_of(lg_arena *arena, const char *reason) {
-    lg_str out = {0};
-    for (const char *at = reason; *at;) {
-        size_t n = strspn(at, "0123456789.+-e");
-        bool number = n > 0 && strpbrk(at, "0123456789") && strcspn(at, "0123456789") < n &&
-                      (at == reason || !isalpha((unsigned char)at[-1]));
-        if (number) {
-            bool again = out.n >= 2 && strcmp(out.text + out.n - 2, "# ") == 0;
-            lg_str_add(&out, again ? "" : "#");
-            at += n;
-        } else {
-            bool plural = *at == 's' && !isalpha((unsigned char)at[1]) && at > reason &&
-                          isalpha((unsigned char)at[-1]);
-            bool blank = *at == ' ' && out.n > 0 && out.text[out.n - 1] == ' ';
-            lg_str_add_n(&out, at, plural || blank ? 0 : 1);
-            at++;
-        }
-    }
-    const char *kept = lg_arena_strdup(arena, lg_str_text(&out));
-    lg_str_free(&out);
-    return kept;
-}
-
 static bool is_about_numbers(lg_verdict verdict) {
     return verdict == LG_WRONG_RESULT || verdict == LG_SILENT_CORRUPTION || verdict == LG_UNWRITTEN;
+}
+
+static int class_of(double value) {
+    return isnan(value) ? 0 : !isinf(value) ? 1 : value > 0 ? 2 : 3;
 }
 
 static bool is_supervised(const lg_batch *batch) {
@@ -52,22 +29,17 @@ static bool is_supervised(const lg_batch *batch) {
 static void note(lg_shrinker *s, const lg_case_result *result, const lg_batch *batch,
                  lg_shrink_seen *seen) {
     const lg_finding *finding = &result->finding;
-    *seen = (lg_shrink_seen){.verdict = result->verdict,
+    *seen = (lg_shrink_seen){.judged = result->judged,
                              .cause = finding->cause,
                              .certain = finding->certain,
                              .batch_rows = result->n_rows,
                              .head_width = result->head_width};
-    if (result->detected_by) {
-        seen->detected_by = lg_arena_strdup(s->arena, result->detected_by);
-    }
+    seen->judged.text = NULL; // the case owns it
     seen->as_expected = result->as_expected;
     seen->supervised = is_supervised(batch);
     seen->has_right_value = true;
     for (int64_t i = 0; i < result->n_reference_loss; i++) {
         seen->has_right_value = seen->has_right_value && isfinite(result->reference_loss[i]);
-    }
-    if (result->reason && is_about_numbers(result->verdict)) {
-        seen->kind = kind_of(s->arena, result->reason);
     }
     for (int i = 0; i < finding->n_named; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
@@ -101,21 +73,17 @@ bool lg_shrink_look(lg_shrinker *s, const lg_scenario *scenario, lg_shrink_seen 
     lg_case_run run;
     lg_case_run_one(options->device, &what, true, &data, NULL, "lossgate run", &run, &dropped);
     s->n_runs++;
-    bool ran = run.result.verdict != LG_UNTESTED && run.result.verdict != LG_SKIPPED;
+    bool ran = run.result.judged.verdict != LG_UNTESTED && run.result.judged.verdict != LG_SKIPPED;
     if (ran) {
         note(s, &run.result, &data.batch, seen);
     } else if (reason) {
-        *reason =
-            lg_arena_strdup(s->arena, run.result.reason ? run.result.reason : "it did not run");
+        *reason = lg_arena_strdup(s->arena, run.result.judged.text ? run.result.judged.text
+                                                                   : "it did not run");
     }
     lg_case_run_free(&run);
     lg_point_free(&data);
     lg_diags_free(&dropped);
     return ran;
-}
-
-static bool same_text(const char *a, const char *b) {
-    return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 bool lg_shrink_is_out_of_runs(const lg_shrinker *s) {
@@ -130,11 +98,19 @@ static uint32_t named_of(const lg_shrink_seen *seen) {
     return named;
 }
 
+// A wrong number stays one of the same output, wrong in the same way: NaN, infinite or finite.
+static bool is_same_number(const lg_judgement *a, const lg_judgement *b) {
+    return !is_about_numbers(a->verdict) ||
+           (a->reason == b->reason && a->output == b->output &&
+            class_of(a->got) == class_of(b->got) && class_of(a->want) == class_of(b->want));
+}
+
 // What must not be lost: a story of a live batch does not become one of an empty mean.
 static bool is_same_story(const lg_shrink_seen *wanted, const lg_shrink_seen *seen) {
     return (seen->supervised || !wanted->supervised) &&
            (seen->has_right_value || !wanted->has_right_value) &&
-           (seen->head_width > 1 || wanted->head_width <= 1) && same_text(seen->kind, wanted->kind);
+           (seen->head_width > 1 || wanted->head_width <= 1) &&
+           is_same_number(&seen->judged, &wanted->judged);
 }
 
 bool lg_shrink_try_scenario(lg_shrinker *s, const lg_scenario *candidate) {
@@ -143,9 +119,9 @@ bool lg_shrink_try_scenario(lg_shrinker *s, const lg_scenario *candidate) {
         return false;
     }
     const lg_shrink_seen *wanted = &s->wanted;
-    bool same = seen.verdict == wanted->verdict && seen.cause == wanted->cause &&
+    bool same = seen.judged.verdict == wanted->judged.verdict && seen.cause == wanted->cause &&
                 named_of(&seen) == named_of(wanted) && is_same_story(wanted, &seen) &&
-                same_text(seen.detected_by, wanted->detected_by) &&
+                seen.judged.detected_by == wanted->judged.detected_by &&
                 (seen.n_rows > 0) == (wanted->n_rows > 0);
     if (same) {
         s->seen = seen;

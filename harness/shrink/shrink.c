@@ -48,8 +48,8 @@ static void set_expectation(const lg_shrinker *s, lg_scenario *scenario) {
         expect->cause = s->wanted.cause;
     }
     // A pass with a cause is a warning, which is what a batch without faults is expected to be.
-    expect->has_verdict = s->wanted.verdict != LG_PASS;
-    expect->verdict = s->wanted.verdict;
+    expect->has_verdict = s->wanted.judged.verdict != LG_PASS;
+    expect->verdict = s->wanted.judged.verdict;
     expect->has_rows = s->seen.n_rows > 0;
     expect->rows = (lg_i64_list){.n = s->seen.n_rows, .items = s->seen.rows};
 }
@@ -118,7 +118,7 @@ bool lg_shrink(const lg_scenario *scenario, const lg_shrink_options *options, lg
     if (!ok) {
         lg_error(diags, (lg_loc){.file = scenario->path}, "the case cannot be run: %s", reason);
     }
-    out->nothing = ok && s.wanted.verdict == LG_PASS && s.wanted.cause == LG_CAUSE_NONE;
+    out->nothing = ok && s.wanted.judged.verdict == LG_PASS && s.wanted.cause == LG_CAUSE_NONE;
     if (ok && !out->nothing) {
         lg_shrink_become_literal(&s);
         if (!s.literal) {

@@ -34,11 +34,9 @@ enum {
 
 // What one run showed; strings and rows live in the arena of the shrinking.
 typedef struct lg_shrink_seen {
-    lg_verdict verdict;
-    lg_cause cause;          // the finding's first
-    const char *detected_by; // or NULL
+    lg_judgement judged; // its text is not kept
+    lg_cause cause;      // the finding's first
     bool certain;
-    const char *kind;     // of a wrong number: the reason without its numbers; else NULL
     bool supervised;      // a label that is not ignored
     bool has_right_value; // the reference loss is finite
     bool as_expected;     // by the scenario that was run

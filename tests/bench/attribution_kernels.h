@@ -223,9 +223,9 @@ static const struct broken_kind {
 };
 enum { N_BROKEN_KINDS = sizeof broken_kinds / sizeof *broken_kinds };
 
-static inline void broken_output(broken *b, const char *name, int64_t n, const double *values) {
+static inline void broken_output(broken *b, lg_arg_id arg, int64_t n, const double *values) {
     lg_output *out = &b->seen.outputs[b->seen.n_outputs++];
-    *out = (lg_output){.name = name, .dtype = (int)b->batch->input.dtype, .n = n};
+    *out = (lg_output){.arg = arg, .dtype = (int)b->batch->input.dtype, .n = n};
     out->values = lg_arena_array(&b->seen.arena, (size_t)n + 1, sizeof(double));
     memcpy(out->values, values, (size_t)n * sizeof(double));
 }
@@ -270,8 +270,8 @@ static inline bool draw_broken(broken *b, draw *d, uint64_t seed, int64_t index,
     }
     b->seen.failed_launch_index = -1;
     b->n_gradient = lg_tensor_numel(&d->batch.input);
-    broken_output(b, "output", b->reference.n_loss, b->reference.loss);
-    broken_output(b, "grad_input", b->n_gradient, b->reference.grad_input);
+    broken_output(b, LG_ARG_OUTPUT, b->reference.n_loss, b->reference.loss);
+    broken_output(b, LG_ARG_GRAD_INPUT, b->n_gradient, b->reference.grad_input);
     b->loss = b->seen.outputs[0].values;
     b->gradient = b->seen.outputs[1].values;
     return isfinite(b->reference.loss[0]) && broken_kinds[kind].apply(b);

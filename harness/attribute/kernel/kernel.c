@@ -38,7 +38,8 @@ static lg_cause suspect_unwritten(const lg_suspicion *s, const char **why) {
             *why = lg_arena_printf(s->arena,
                                    "%" PRId64 " of %" PRId64
                                    " elements of %s keep their poison, the first is %" PRId64,
-                                   out->n_unwritten, out->n, out->name, out->first_unwritten);
+                                   out->n_unwritten, out->n, lg_arg_name(out->arg),
+                                   out->first_unwritten);
             return LG_CAUSE_UNWRITTEN_OUTPUT;
         }
     }
@@ -101,9 +102,9 @@ static bool begin(const lg_diagnosis *d, lg_suspicion *s) {
     if (!s->seen || !s->reference) {
         return false;
     }
-    s->loss = lg_observation_output(s->seen, "output");
-    s->gradient = lg_observation_output(s->seen, "grad_input");
-    s->total_weight = lg_observation_output(s->seen, "total_weight");
+    s->loss = lg_observation_output(s->seen, LG_ARG_OUTPUT);
+    s->gradient = lg_observation_output(s->seen, LG_ARG_GRAD_INPUT);
+    s->total_weight = lg_observation_output(s->seen, LG_ARG_TOTAL_WEIGHT);
     // Sixteen roundings of the output type: far above a right kernel's error, far below a broken
     // one's.
     s->slack = d->batch->input.dtype == LG_FLOAT64   ? 0x1p-44
@@ -167,8 +168,9 @@ int lg_diagnose_kernel(const lg_diagnosis *d, lg_guess *out) {
         *out = (lg_guess){cause, 1, why};
         return 1;
     }
-    if (s.seen->race) {
-        *out = (lg_guess){LG_CAUSE_RACE, 1, lg_arena_strdup(s.arena, s.seen->race)};
+    const char *race = s.seen->race ? s.seen->race : s.seen->order;
+    if (race) {
+        *out = (lg_guess){LG_CAUSE_RACE, 1, lg_arena_strdup(s.arena, race)};
         return 1;
     }
     if (lg_is_alarm(&s)) {

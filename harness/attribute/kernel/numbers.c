@@ -62,7 +62,7 @@ static lg_cause suspect_overflow(const lg_suspicion *s, const lg_output *out, in
         *why = lg_arena_printf(s->arena,
                                "%s is right up to element %" PRId64 ", offset %" PRId64
                                ", and wrong from there on",
-                               out->name, first, offset);
+                               lg_arg_name(out->arg), first, offset);
         return LG_CAUSE_INDEX_OVERFLOW;
     }
     return LG_CAUSE_NONE;

@@ -182,9 +182,12 @@ int lg_guess_by_pattern(const lg_suspicion *s, const lg_pattern *p, lg_guess *ou
     double off = fmax(p->loss_off, p->gradient_off);
     size at = size_of(s, off);
     const char *text = pattern_text(s, p);
-    const char *broken = p->gradient_alone && s->reference->n_invalid == 0
-                             ? lg_invariants_check(s->batch, s->reference, s->seen, s->arena)
-                             : NULL;
+    lg_broken_invariant invariant;
+    bool checked = p->gradient_alone && s->reference->n_invalid == 0;
+    const char *broken =
+        checked && lg_invariants_check(s->batch, s->reference, s->seen, s->arena, &invariant)
+            ? invariant.text
+            : NULL;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (has_room(s, p, sizes[i].cause)) {
             // What moves a loss seldom spares it and hits the gradient alone.

@@ -81,7 +81,7 @@ static inline void play_begin(const kernel_row *row, play *p) {
     }
     CU_ASSERT_TRUE_FATAL(lg_reference_compute(&p->batch, row->gradient, &p->reference));
     lg_output *loss = &p->seen.outputs[p->seen.n_outputs++];
-    *loss = (lg_output){.name = "output", .dtype = LG_FLOAT32, .n = p->reference.n_loss};
+    *loss = (lg_output){.arg = LG_ARG_OUTPUT, .dtype = LG_FLOAT32, .n = p->reference.n_loss};
     loss->values = lg_arena_array(&p->seen.arena, (size_t)loss->n, sizeof(double));
     memcpy(loss->values, p->reference.loss, (size_t)loss->n * sizeof(double));
     p->loss = loss->values;
@@ -106,7 +106,7 @@ static inline void play_attribute(const play *p, bool wrong, lg_finding *finding
 
 static inline lg_output *play_add_gradient(play *p) {
     lg_output *gradient = &p->seen.outputs[p->seen.n_outputs++];
-    gradient->name = "grad_input";
+    gradient->arg = LG_ARG_GRAD_INPUT;
     gradient->n = lg_tensor_numel(&p->batch.input);
     gradient->values = lg_arena_array(&p->seen.arena, (size_t)gradient->n, sizeof(double));
     memcpy(gradient->values, p->reference.grad_input, (size_t)gradient->n * sizeof(double));

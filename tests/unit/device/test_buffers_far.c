@@ -69,7 +69,7 @@ static lg_batch far_batch(int64_t which) {
 }
 
 static void check_right(const char *name, const lg_observation *seen) {
-    const lg_output *out = lg_observation_output(seen, "output");
+    const lg_output *out = lg_observation_output(seen, LG_ARG_OUTPUT);
     LG_CHECK_ROW(name, seen->status == LG_STATUS_OK);
     for (int64_t i = 0; out && out->values && i < ELEMENTS; i++) {
         LG_CHECK_ROW(name, out->values[i] == 10 + 0.75 * (double)i);
@@ -156,7 +156,7 @@ static void test_outside(void) {
     lg_observation seen;
     CU_ASSERT_TRUE_FATAL(run(&f, "far/far", &batch, LG_MODE_BLOCKING, &seen));
     CU_ASSERT_EQUAL(seen.status, LG_STATUS_OK);
-    CU_ASSERT_TRUE(lg_observation_output(&seen, "output")->values[0] < -1e37);
+    CU_ASSERT_TRUE(lg_observation_output(&seen, LG_ARG_OUTPUT)->values[0] < -1e37);
     lg_observation_free(&seen);
     lg_batch_free(&batch);
     tear_down(&f);

@@ -38,7 +38,7 @@ static void test_clean(void) {
             LG_CHECK_ROW(rows[i].kernel, seen.status == LG_STATUS_OK && !seen.surfaced_at);
             LG_CHECK_ROW(rows[i].kernel, !seen.memory.present && !seen.mode_failure && !seen.race);
             LG_CHECK_ROW(rows[i].kernel, seen.n_asserts == 0 && seen.n_records == 0);
-            const lg_output *output = lg_observation_output(&seen, "output");
+            const lg_output *output = lg_observation_output(&seen, LG_ARG_OUTPUT);
             CU_ASSERT_PTR_NOT_NULL_FATAL(output);
             LG_CHECK_ROW(rows[i].kernel, output->n_unwritten == 0 && !output->fence_broken);
             if (rows[i].reduction == LG_REDUCTION_NONE) {
@@ -51,12 +51,12 @@ static void test_clean(void) {
                 CU_ASSERT_EQUAL_FATAL(output->n, 1);
                 double want = mean ? sum / (double)rows[i].samples : sum;
                 LG_CHECK_ROW(rows[i].kernel, fabs(lg_output_get(output, 0) - want) <= 1e-5 * want);
-                const lg_output *total = lg_observation_output(&seen, "total_weight");
+                const lg_output *total = lg_observation_output(&seen, LG_ARG_TOTAL_WEIGHT);
                 CU_ASSERT_PTR_NOT_NULL_FATAL(total);
                 LG_CHECK_ROW(rows[i].kernel, lg_output_get(total, 0) == (double)rows[i].samples);
             }
             // One number a row, where its label is.
-            const lg_output *gradient = lg_observation_output(&seen, "grad_input");
+            const lg_output *gradient = lg_observation_output(&seen, LG_ARG_GRAD_INPUT);
             CU_ASSERT_PTR_NOT_NULL_FATAL(gradient);
             double cell = mean ? -1.0 / (double)rows[i].samples : -1;
             for (int64_t k = 0; k < gradient->n; k++) {
@@ -183,7 +183,7 @@ static void test_records(void) {
         CU_ASSERT_EQUAL(record->upper, 5);
         CU_ASSERT_EQUAL(record->code, LG_RECORD_LABEL);
     }
-    const lg_output *output = lg_observation_output(&seen, "output");
+    const lg_output *output = lg_observation_output(&seen, LG_ARG_OUTPUT);
     CU_ASSERT_TRUE(isnan(lg_output_get(output, 7)) && isnan(lg_output_get(output, 290)));
     CU_ASSERT_EQUAL(lg_output_get(output, 8), expected_loss(8, 5));
     CU_ASSERT_EQUAL(output->n_unwritten, 0); // a NaN of the kernel's is not the poison

@@ -54,9 +54,9 @@ static void test_directions(void) {
         CU_ASSERT_TRUE_FATAL(run(&f, "test/scratched", &batch, LG_MODE_BLOCKING, &seen));
         LG_CHECK_ROW(rows[i].name, seen.status == LG_STATUS_OK);
         LG_CHECK_ROW(rows[i].name, seen.n_launches == rows[i].n_launches);
-        const lg_output *output = lg_observation_output(&seen, "output");
-        const lg_output *total = lg_observation_output(&seen, "total_weight");
-        const lg_output *gradient = lg_observation_output(&seen, "grad_input");
+        const lg_output *output = lg_observation_output(&seen, LG_ARG_OUTPUT);
+        const lg_output *total = lg_observation_output(&seen, LG_ARG_TOTAL_WEIGHT);
+        const lg_output *gradient = lg_observation_output(&seen, LG_ARG_GRAD_INPUT);
         LG_CHECK_ROW(rows[i].name, (output != NULL) == rows[i].output);
         LG_CHECK_ROW(rows[i].name, (total != NULL) == rows[i].total_weight);
         LG_CHECK_ROW(rows[i].name, (gradient != NULL) == rows[i].gradient);
@@ -75,8 +75,8 @@ static void test_directions(void) {
     lg_batch batch = make_batch(8, 5, LG_FLOAT32, LG_REDUCTION_SUM, LG_BOTH);
     lg_observation seen;
     CU_ASSERT_TRUE_FATAL(run(&f, "test/adds_to_scratch", &batch, LG_MODE_BLOCKING, &seen));
-    CU_ASSERT_TRUE(isnan(lg_observation_output(&seen, "output")->values[0]));
-    const lg_output *gradient = lg_observation_output(&seen, "grad_input");
+    CU_ASSERT_TRUE(isnan(lg_observation_output(&seen, LG_ARG_OUTPUT)->values[0]));
+    const lg_output *gradient = lg_observation_output(&seen, LG_ARG_GRAD_INPUT);
     CU_ASSERT_EQUAL(gradient->n_unwritten, 0);
     for (int64_t k = 0; k < 40; k++) {
         CU_ASSERT_EQUAL(lg_output_get(gradient, k), k == 1 ? 3 : 0);
@@ -154,7 +154,7 @@ static void test_empty(void) {
     CU_ASSERT_TRUE_FATAL(run(&f, "nll_loss/no_reduce/assert", &batch, LG_MODE_ASYNC, &seen));
     CU_ASSERT_EQUAL(seen.status, LG_STATUS_OK);
     CU_ASSERT_EQUAL(seen.n_launches, 2); // the unrelated ones
-    CU_ASSERT_EQUAL(lg_observation_output(&seen, "output")->n, 0);
+    CU_ASSERT_EQUAL(lg_observation_output(&seen, LG_ARG_OUTPUT)->n, 0);
     lg_observation_free(&seen);
     lg_batch_free(&batch);
     tear_down(&f);

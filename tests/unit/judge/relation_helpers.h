@@ -36,9 +36,9 @@ static inline void scene_end(scene *s) {
     lg_scenario_set_free(&s->set);
 }
 
-static inline lg_output *played_output(lg_observation *seen, const char *name) {
+static inline lg_output *played_output(lg_observation *seen, lg_arg_id arg) {
     for (int i = 0; i < seen->n_outputs; i++) {
-        if (strcmp(seen->outputs[i].name, name) == 0) {
+        if (seen->outputs[i].arg == arg) {
             return &seen->outputs[i];
         }
     }
@@ -46,10 +46,10 @@ static inline lg_output *played_output(lg_observation *seen, const char *name) {
     return NULL;
 }
 
-static inline void play_output(lg_observation *seen, const char *name, lg_dtype dtype,
+static inline void play_output(lg_observation *seen, lg_arg_id arg, lg_dtype dtype,
                                const double *values, int64_t n) {
     lg_output *output = &seen->outputs[seen->n_outputs++];
-    *output = (lg_output){.name = name, .dtype = dtype, .n = n};
+    *output = (lg_output){.arg = arg, .dtype = dtype, .n = n};
     output->values = lg_arena_array(&seen->arena, (size_t)n + 1, sizeof(double));
     memcpy(output->values, values, (size_t)n * sizeof(double));
 }
@@ -58,13 +58,13 @@ static inline void play_output(lg_observation *seen, const char *name, lg_dtype 
 static inline void play_right(const lg_batch *batch, const lg_reference *reference,
                               lg_observation *seen) {
     *seen = (lg_observation){.failed_launch_index = -1, .log = ""};
-    play_output(seen, "output", batch->input.dtype, reference->loss, reference->n_loss);
+    play_output(seen, LG_ARG_OUTPUT, batch->input.dtype, reference->loss, reference->n_loss);
     if (reference->grad_input) {
-        play_output(seen, "grad_input", batch->input.dtype, reference->grad_input,
+        play_output(seen, LG_ARG_GRAD_INPUT, batch->input.dtype, reference->grad_input,
                     lg_tensor_numel(&batch->input));
     }
     if (reference->scalar) {
-        play_output(seen, "total_weight", batch->input.dtype, &reference->total_weight, 1);
+        play_output(seen, LG_ARG_TOTAL_WEIGHT, batch->input.dtype, &reference->total_weight, 1);
     }
 }
 

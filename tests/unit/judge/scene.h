@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hand-made observation of a small NLL batch, right in everything until a test changes it.
-#ifndef LG_TESTS_PIPELINE_JUDGE_SCENE_H
-#define LG_TESTS_PIPELINE_JUDGE_SCENE_H
+#ifndef LG_TESTS_JUDGE_SCENE_H
+#define LG_TESTS_JUDGE_SCENE_H
 
 #include "judge/judge.h"
 #include "unit/testing.h"
@@ -24,9 +24,9 @@ typedef struct scene {
     lg_assert_line line;
 } scene;
 
-static inline void add_output(scene *s, const char *name, const double *values, int64_t n) {
+static inline void add_output(scene *s, lg_arg_id arg, const double *values, int64_t n) {
     lg_output *output = &s->seen.outputs[s->seen.n_outputs++];
-    *output = (lg_output){.name = name, .dtype = LG_FLOAT32, .n = n};
+    *output = (lg_output){.arg = arg, .dtype = LG_FLOAT32, .n = n};
     output->values = lg_arena_array(&s->seen.arena, (size_t)n, sizeof(double));
     memcpy(output->values, values, (size_t)n * sizeof(double));
 }
@@ -63,10 +63,10 @@ static inline void build(scene *s, lg_policy policy, lg_reduction reduction, boo
                             .n_stages = 2,
                             .stages = s->stages};
     s->seen.failed_launch_index = -1;
-    add_output(s, "output", s->reference.loss, s->reference.n_loss);
-    add_output(s, "grad_input", s->reference.grad_input, ROWS * WIDTH);
+    add_output(s, LG_ARG_OUTPUT, s->reference.loss, s->reference.n_loss);
+    add_output(s, LG_ARG_GRAD_INPUT, s->reference.grad_input, ROWS * WIDTH);
     if (reduction != LG_REDUCTION_NONE) {
-        add_output(s, "total_weight", &s->reference.total_weight, 1);
+        add_output(s, LG_ARG_TOTAL_WEIGHT, &s->reference.total_weight, 1);
     }
 }
 
@@ -76,9 +76,9 @@ static inline void destroy(scene *s) {
     lg_observation_free(&s->seen);
 }
 
-static inline lg_output *output_of(scene *s, const char *name) {
+static inline lg_output *output_of(scene *s, lg_arg_id arg) {
     for (int i = 0; i < s->seen.n_outputs; i++) {
-        if (strcmp(s->seen.outputs[i].name, name) == 0) {
+        if (s->seen.outputs[i].arg == arg) {
             return &s->seen.outputs[i];
         }
     }
@@ -93,6 +93,15 @@ static inline void with_assert(scene *s) {
     for (int i = 0; i < s->seen.n_outputs; i++) {
         s->seen.outputs[i].values = NULL; // the context is dead
     }
+}
+
+static inline lg_judgement judge_scene(const scene *s, lg_arena *arena) {
+    lg_run_facts run = {.batch = &s->batch,
+                        .reference = s->refused ? NULL : &s->reference,
+                        .refusal = s->refused ? &s->refusal : NULL,
+                        .kernel = &s->kernel,
+                        .observation = &s->seen};
+    return lg_judge_run(&run, arena);
 }
 
 #define NONE LG_REDUCTION_NONE

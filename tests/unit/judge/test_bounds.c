@@ -64,7 +64,7 @@ typedef struct bench {
     int64_t n_shifted;
 } bench;
 
-static const char *const output_names[N_OUTPUTS] = {"output", "total_weight", "grad_input"};
+static const lg_arg_id outputs[N_OUTPUTS] = {LG_ARG_OUTPUT, LG_ARG_TOTAL_WEIGHT, LG_ARG_GRAD_INPUT};
 static const lg_dtype types[N_TYPES] = {LG_FLOAT64, LG_FLOAT32, LG_FLOAT16, LG_BFLOAT16};
 
 // What has to hold for anything to be shown, also where no test runs.
@@ -105,11 +105,19 @@ static double bound_of(const lg_point_data *point, int output, int64_t i) {
                         want_of(&point->reference, output, i));
 }
 
+static lg_judgement judge_point(const lg_point_data *point, const lg_kernel *kernel,
+                                const lg_observation *seen, lg_arena *arena) {
+    lg_run_facts run = {.batch = &point->view,
+                        .reference = &point->reference,
+                        .kernel = kernel,
+                        .observation = seen};
+    return lg_judge_run(&run, arena);
+}
+
 static lg_verdict judge(const lg_point_data *point, const lg_kernel *kernel,
                         const lg_observation *seen) {
     lg_arena arena = {0};
-    lg_verdict verdict =
-        lg_judge(&point->view, &point->reference, NULL, kernel, seen, &arena).verdict;
+    lg_verdict verdict = judge_point(point, kernel, seen, &arena).verdict;
     lg_arena_free(&arena);
     return verdict;
 }
@@ -125,7 +133,7 @@ static double next_of(lg_dtype dtype, double x) {
 
 // Gives an output values that can be changed; they live with the observation.
 static void widen(lg_observation *seen, int output) {
-    lg_output *out = (lg_output *)lg_observation_output(seen, output_names[output]);
+    lg_output *out = (lg_output *)lg_observation_output(seen, outputs[output]);
     double *values = lg_arena_array(&seen->arena, (size_t)out->n + 1, sizeof *values);
     for (int64_t i = 0; i < out->n; i++) {
         values[i] = lg_output_get(out, i);
@@ -136,7 +144,7 @@ static void widen(lg_observation *seen, int output) {
 
 static void shift_one(bench *b, const lg_point_data *point, const lg_kernel *kernel,
                       lg_observation *seen, int output, int64_t i) {
-    lg_output *out = (lg_output *)lg_observation_output(seen, output_names[output]);
+    lg_output *out = (lg_output *)lg_observation_output(seen, outputs[output]);
     double kept = out->values[i];
     double want = want_of(&point->reference, output, i);
     double bound = bound_of(point, output, i);
@@ -153,7 +161,7 @@ static void shift_one(bench *b, const lg_point_data *point, const lg_kernel *ker
 // The elements with the largest and with the least bound above 0, the first exact one, the ends.
 static void shift_some(bench *b, const lg_point_data *point, const lg_kernel *kernel,
                        lg_observation *seen, int output) {
-    const lg_output *out = lg_observation_output(seen, output_names[output]);
+    const lg_output *out = lg_observation_output(seen, outputs[output]);
     widen(seen, output);
     int64_t picked[] = {0, out->n - 1, -1, -1, -1};
     for (int64_t i = 0; i < out->n; i++) {
@@ -200,7 +208,7 @@ static void note_shares(bench *b, const lg_point_data *point, const lg_kernel *k
         type++;
     }
     for (int o = 0; o < N_OUTPUTS; o++) {
-        const lg_output *out = lg_observation_output(seen, output_names[o]);
+        const lg_output *out = lg_observation_output(seen, outputs[o]);
         double *most = &row_of(b, kernel)->of[type][o];
         for (int64_t i = 0; out && i < out->n; i++) {
             double want = want_of(&point->reference, o, i);
@@ -214,10 +222,10 @@ static void note_shares(bench *b, const lg_point_data *point, const lg_kernel *k
 static void must_pass(const lg_point_data *point, const lg_kernel *kernel,
                       const lg_observation *seen) {
     lg_arena arena = {0};
-    lg_judgement got = lg_judge(&point->view, &point->reference, NULL, kernel, seen, &arena);
+    lg_judgement got = judge_point(point, kernel, seen, &arena);
     if (got.verdict != LG_PASS) {
         fprintf(stderr, "%s: %s: %s\n", kernel->name, lg_verdict_name(got.verdict),
-                got.reason ? got.reason : "");
+                got.text ? got.text : "");
     }
     must(got.verdict == LG_PASS);
     lg_arena_free(&arena);
@@ -234,7 +242,7 @@ static void run_kernel(bench *b, const lg_point_data *point, const lg_kernel *ke
         must_pass(point, kernel, &seen);
         note_shares(b, point, kernel, &seen);
         for (int o = 0; shift && o < N_OUTPUTS; o++) {
-            if (lg_observation_output(&seen, output_names[o])) {
+            if (lg_observation_output(&seen, outputs[o])) {
                 shift_some(b, point, kernel, &seen, o);
             }
         }

@@ -18,7 +18,7 @@ typedef struct broken_row {
 // --- breakages
 
 static double *gradient_of(lg_observation *seen) {
-    return played_output(seen, "grad_input")->values;
+    return played_output(seen, LG_ARG_GRAD_INPUT)->values;
 }
 
 static int64_t element(const scene *s, int64_t row, int64_t c) {
@@ -45,7 +45,7 @@ static void round_all(const scene *s, lg_observation *seen) {
 
 static void ignored_loss(const scene *s, lg_observation *seen) {
     (void)s;
-    played_output(seen, "output")->values[2] = 1e-30;
+    played_output(seen, LG_ARG_OUTPUT)->values[2] = 1e-30;
 }
 
 static void ignored_gradient(const scene *s, lg_observation *seen) {
@@ -118,7 +118,7 @@ static void not_a_number(const scene *s, lg_observation *seen) {
 
 static void no_gradient(const scene *s, lg_observation *seen) {
     (void)s;
-    played_output(seen, "grad_input")->name = "other";
+    played_output(seen, LG_ARG_GRAD_INPUT)->arg = LG_ARG_INPUT; // no output at all
 }
 
 // --- the table
@@ -181,7 +181,9 @@ static void test_invariants(void) {
         lg_observation seen;
         lg_arena arena = {0};
         begin(&rows[i], &s, &seen);
-        const char *broken = lg_invariants_check(&s.batch, &s.reference, &seen, &arena);
+        lg_broken_invariant found;
+        const char *broken =
+            lg_invariants_check(&s.batch, &s.reference, &seen, &arena, &found) ? found.text : NULL;
         LG_CHECK_ROW(rows[i].name, rows[i].says ? broken && strstr(broken, rows[i].says) : !broken);
         if (broken && !(rows[i].says && strstr(broken, rows[i].says))) {
             fprintf(stderr, "    %s\n", broken);
@@ -256,9 +258,11 @@ static void test_verdicts(void) {
                             .policy = LG_POLICY_NAN,
                             .n_stages = 2,
                             .stages = stages};
-        lg_judgement judgement = lg_judge(&s.batch, &s.reference, NULL, &kernel, &seen, &arena);
+        lg_run_facts run = {
+            .batch = &s.batch, .reference = &s.reference, .kernel = &kernel, .observation = &seen};
+        lg_judgement judgement = lg_judge_run(&run, &arena);
         LG_CHECK_ROW(rows[i].name, judgement.verdict == (rows[i].says ? LG_WRONG_RESULT : LG_PASS));
-        bool by_invariant = judgement.detected_by && !strcmp(judgement.detected_by, "invariant");
+        bool by_invariant = judgement.detected_by == LG_DETECTOR_INVARIANT;
         LG_CHECK_ROW(rows[i].name, by_invariant == (rows[i].says != NULL));
         lg_arena_free(&arena);
         lg_observation_free(&seen);

@@ -112,15 +112,15 @@ static void test_kernels(void) {
         bool ran = lg_device_run(f.device, &request, &seen, &f.diags);
         lg_diags_print(&f.diags, stderr);
         CU_ASSERT_TRUE_FATAL(ran);
-        lg_judgement judgement = lg_judge(&s.batch, &s.reference, NULL, kernel, &seen, &arena);
+        lg_run_facts run = {
+            .batch = &s.batch, .reference = &s.reference, .kernel = kernel, .observation = &seen};
+        lg_judgement judgement = lg_judge_run(&run, &arena);
         LG_CHECK_ROW(row->name, judgement.verdict == (row->says ? LG_WRONG_RESULT : LG_PASS));
         if (row->says) {
-            LG_CHECK_ROW(row->name,
-                         judgement.detected_by && !strcmp(judgement.detected_by, "invariant"));
-            LG_CHECK_ROW(row->name, judgement.reason && strstr(judgement.reason, row->says));
+            LG_CHECK_ROW(row->name, judgement.detected_by == LG_DETECTOR_INVARIANT);
+            LG_CHECK_ROW(row->name, judgement.text && strstr(judgement.text, row->says));
             fprintf(stderr, "%s",
-                    judgement.reason && strstr(judgement.reason, row->says) ? ""
-                                                                            : judgement.reason);
+                    judgement.text && strstr(judgement.text, row->says) ? "" : judgement.text);
         }
         lg_observation_free(&seen);
         lg_arena_free(&arena);

@@ -14,10 +14,10 @@ static void test_the_error_share_is_reported(void) {
     scene s;
     lg_arena arena = {0};
     build(&s, ASSERT, NONE, false);
-    lg_judgement got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    lg_judgement got = judge_scene(&s, &arena);
     CU_ASSERT_TRUE(got.max_error_share >= 0 && got.max_error_share <= 1);
     with_assert(&s);
-    got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    got = judge_scene(&s, &arena);
     CU_ASSERT_TRUE(isnan(got.max_error_share));
     lg_arena_free(&arena);
     destroy(&s);
@@ -33,13 +33,13 @@ static void test_a_reference_that_is_nan_passes(void) {
     lg_reference_free(&s.reference);
     CU_ASSERT_TRUE_FATAL(lg_reference_compute(&s.batch, true, &s.reference));
     s.seen.n_outputs = 0;
-    add_output(&s, "output", s.reference.loss, 1);
-    add_output(&s, "grad_input", s.reference.grad_input, ROWS * WIDTH);
+    add_output(&s, LG_ARG_OUTPUT, s.reference.loss, 1);
+    add_output(&s, LG_ARG_GRAD_INPUT, s.reference.grad_input, ROWS * WIDTH);
     lg_arena arena = {0};
-    lg_judgement got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    lg_judgement got = judge_scene(&s, &arena);
     CU_ASSERT_EQUAL(got.verdict, LG_PASS);
-    output_of(&s, "output")->values[0] = 0;
-    got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    output_of(&s, LG_ARG_OUTPUT)->values[0] = 0;
+    got = judge_scene(&s, &arena);
     CU_ASSERT_EQUAL(got.verdict, LG_WRONG_RESULT);
     lg_arena_free(&arena);
     destroy(&s);
@@ -49,7 +49,7 @@ static void test_a_reference_that_is_nan_passes(void) {
 static void test_a_gradient_in_its_type(void) {
     scene s;
     build(&s, ASSERT, MEAN, false);
-    lg_output *gradient = output_of(&s, "grad_input");
+    lg_output *gradient = output_of(&s, LG_ARG_GRAD_INPUT);
     float *data = lg_arena_array(&s.seen.arena, ROWS * WIDTH, sizeof *data);
     for (int i = 0; i < ROWS * WIDTH; i++) {
         data[i] = (float)gradient->values[i];
@@ -59,16 +59,16 @@ static void test_a_gradient_in_its_type(void) {
     free(s.reference.grad_input);
     s.reference.grad_input = NULL;
     lg_arena arena = {0};
-    lg_judgement got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    lg_judgement got = judge_scene(&s, &arena);
     CU_ASSERT_EQUAL(got.verdict, LG_PASS);
     data[(ROWS - 1) * WIDTH] += 0.5f;
-    got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    got = judge_scene(&s, &arena);
     CU_ASSERT_EQUAL(got.verdict, LG_WRONG_RESULT);
     data[(ROWS - 1) * WIDTH] = NAN;
-    got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    got = judge_scene(&s, &arena);
     CU_ASSERT_NOT_EQUAL(got.verdict, LG_PASS);
     gradient->data = NULL; // it could not be read
-    got = lg_judge(&s.batch, &s.reference, NULL, &s.kernel, &s.seen, &arena);
+    got = judge_scene(&s, &arena);
     CU_ASSERT_NOT_EQUAL(got.verdict, LG_PASS);
     lg_arena_free(&arena);
     destroy(&s);

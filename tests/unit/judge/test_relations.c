@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels whose numbers are right on the batch they are given, and that break a relation.
+#include "attribute/attribute.h"
 #include "judge/judge.h"
 
 #include "session/session.h"
@@ -77,14 +78,22 @@ static void run_case(const kernel_row *row, const scene *s, const lg_relations *
                      const lg_case *what, lg_case_result *result, lg_arena *arena) {
     lg_run_request request = {.kernel = what->kernel, .batch = &s->batch, .mode = LG_MODE_BLOCKING};
     CU_ASSERT_TRUE_FATAL(lg_device_run(f.device, &request, &result->observation, &f.diags));
-    lg_judgement alone =
-        lg_judge(&s->batch, &s->reference, NULL, what->kernel, &result->observation, arena);
-    LG_CHECK_ROW(row->name, alone.verdict == LG_PASS);
-    result->verdict = alone.verdict;
-    bool ok =
-        lg_relations_check(f.device, relations, &s->batch, &s->reference, result, arena, &f.diags);
+    lg_case_facts facts = {.run = {.batch = &s->batch,
+                                   .reference = &s->reference,
+                                   .kernel = what->kernel,
+                                   .observation = &result->observation},
+                           .given = &s->batch};
+    facts.run_shows = lg_judge_run(&facts.run, arena);
+    LG_CHECK_ROW(row->name, facts.run_shows.verdict == LG_PASS);
+    lg_relations_observe(f.device, relations, what, &facts, arena, &f.diags);
+    result->judged = lg_judge(&facts, arena);
+    if (facts.relation.broken) {
+        lg_attribute_relation(&facts.relation, &result->finding);
+    }
+    result->attribution = lg_attribution_grade(&s->batch, &result->finding);
+    lg_relation_fact_free(&facts.relation);
     lg_diags_print(&f.diags, stderr);
-    LG_CHECK_ROW(row->name, ok);
+    LG_CHECK_ROW(row->name, f.diags.n_errors == 0);
 }
 
 static void test_kernels(void) {
@@ -100,19 +109,21 @@ static void test_kernels(void) {
         LG_CHECK_ROW(row->name,
                      !lg_relations_unsuitable(&relations, what.scenario, what.kernel, &arena));
         run_case(row, &s, &relations, &what, &result, &arena);
-        LG_CHECK_ROW(row->name, result.verdict == row->verdict);
+        LG_CHECK_ROW(row->name, result.judged.verdict == row->verdict);
         LG_CHECK_ROW(row->name, result.finding.cause == row->cause);
         if (row->relation) {
-            LG_CHECK_ROW(row->name, result.reason && strstr(result.reason, row->relation));
+            LG_CHECK_ROW(row->name,
+                         result.judged.text && strstr(result.judged.text, row->relation));
             LG_CHECK_ROW(row->name, result.finding.headline && !result.finding.certain);
             LG_CHECK_ROW(row->name, result.attribution == LG_ATTRIBUTION_WRONG);
         } else {
-            LG_CHECK_ROW(row->name, !result.reason);
+            LG_CHECK_ROW(row->name, !result.judged.text);
             LG_CHECK_ROW(row->name, result.attribution == LG_ATTRIBUTION_NONE);
         }
-        if (result.verdict != row->verdict || result.finding.cause != row->cause) {
-            fprintf(stderr, "    %s, %s: %s\n", lg_verdict_name(result.verdict),
-                    lg_cause_name(result.finding.cause), result.reason ? result.reason : "-");
+        if (result.judged.verdict != row->verdict || result.finding.cause != row->cause) {
+            fprintf(stderr, "    %s, %s: %s\n", lg_verdict_name(result.judged.verdict),
+                    lg_cause_name(result.finding.cause),
+                    result.judged.text ? result.judged.text : "-");
         }
         lg_case_result_free(&result);
         lg_relations_free(&relations);
@@ -179,12 +190,13 @@ static void test_in_a_case(void) {
                         .mode = cases[i].mode};
         lg_case_run_one(f.device, &what, false, &data, NULL, "run", &run, &f.diags);
         LG_CHECK_ROW(cases[i].name, run.absent == cases[i].absent);
-        LG_CHECK_ROW(cases[i].name, run.result.verdict == cases[i].verdict);
+        LG_CHECK_ROW(cases[i].name, run.result.judged.verdict == cases[i].verdict);
         if (cases[i].verdict == LG_WRONG_RESULT) {
             LG_CHECK_ROW(cases[i].name, !run.result.as_expected);
-            LG_CHECK_ROW(cases[i].name, run.result.reason && !strncmp(run.result.reason,
-                                                                      "relation double_batch", 21));
-            LG_CHECK_ROW(cases[i].name, !strcmp(run.result.detected_by, "relation"));
+            LG_CHECK_ROW(cases[i].name,
+                         run.result.judged.text &&
+                             !strncmp(run.result.judged.text, "relation double_batch", 21));
+            LG_CHECK_ROW(cases[i].name, run.result.judged.detected_by == LG_DETECTOR_RELATION);
         }
         lg_case_run_free(&run);
         lg_point_free(&data);

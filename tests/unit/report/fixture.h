@@ -56,9 +56,11 @@ static inline void fixture_init(fixture *f) {
     f->reference = NAN;
     f->result = (lg_case_result){
         .what = &f->what,
-        .verdict = LG_DETECTED,
+        .judged = {.verdict = LG_DETECTED,
+                   .detected_by = LG_DETECTOR_DEVICE_ASSERT,
+                   .output = LG_N_ARGS,
+                   .max_error_share = NAN},
         .attribution = LG_ATTRIBUTION_EXACT,
-        .detected_by = "device_assert",
         .as_expected = true,
         .expectation = "detected, cause wrong_head_width",
         .finding = {.cause = LG_CAUSE_WRONG_HEAD_WIDTH,
@@ -90,7 +92,6 @@ static inline void fixture_init(fixture *f) {
                       .rows = f->injected_rows}},
         .n_injected = 1,
         .head_width = 3,
-        .max_error_share = NAN,
         .repro = (char *)"lossgate run --case 0123456789abcdef",
     };
 }

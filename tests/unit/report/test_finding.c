@@ -46,8 +46,8 @@ static void test_an_ambiguous_finding_names_all(void) {
     f.hypotheses[0].probability = 0.75;
     f.hypotheses[1].probability = 0.25;
     f.result.observation = (lg_observation){0};
-    f.result.verdict = LG_SILENT_CORRUPTION;
-    f.result.reason = "no signal, and a number";
+    f.result.judged.verdict = LG_SILENT_CORRUPTION;
+    f.result.judged.text = "no signal, and a number";
     f.result.as_expected = false;
     f.result.expectation = "expected detected, found silent_corruption";
     f.loss = 1.5;
@@ -79,7 +79,7 @@ static void test_a_memory_fault_names_its_line(void) {
                                                        .file = "kernels/nll_loss.cu",
                                                        .line = 52,
                                                        .thread = {5, 1, 0}}};
-    f.result.verdict = LG_MEMORY_FAULT;
+    f.result.judged.verdict = LG_MEMORY_FAULT;
     f.result.as_expected = false;
     f.result.expectation = "expected pass, found memory_fault";
     f.scenario.point = "";

@@ -98,7 +98,7 @@ static void test_controls_pairs_and_bad_bytes(void) {
     f.result.n_injected = 2;
     f.result.injected[1] = (lg_injection){
         .cause = LG_CAUSE_NEGATIVE_LABELS, .n_rows = 3, .rows = (int64_t[]){0, 4, 9}};
-    f.result.reason = "bytes \xff\xfe and \x01";
+    f.result.judged.text = "bytes \xff\xfe and \x01";
     json_t *object = parse(&f.result);
     CU_ASSERT_STRING_EQUAL(text_of(object, "fault"), "wrong_head_width+negative_labels");
     CU_ASSERT_STRING_EQUAL(text_of(object, "reason"), "bytes \xef\xbf\xbd\xef\xbf\xbd and \x01");
@@ -158,11 +158,11 @@ static void test_junit_counts_and_escapes(void) {
     f.result.as_expected = false;
     f.result.expectation = "expected \"pass\"";
     observer.case_done(observer.context, &f.result);
-    f.result.verdict = LG_UNTESTED;
+    f.result.judged.verdict = LG_UNTESTED;
     observer.case_done(observer.context, &f.result);
-    f.result.verdict = LG_SKIPPED;
+    f.result.judged.verdict = LG_SKIPPED;
     f.result.as_expected = true;
-    f.result.reason = "takes no strides";
+    f.result.judged.text = "takes no strides";
     observer.case_done(observer.context, &f.result);
     lg_run_summary summary = {0};
     observer.run_ended(observer.context, &summary);

@@ -105,8 +105,8 @@ static void spoil(fixture *f) {
     f->kernel.source = "../my kernels/a+b.cu";
     f->scenario.path = "../s.yaml";
     f->result.as_expected = false;
-    f->result.verdict = LG_SILENT_CORRUPTION;
-    f->result.reason = "no signal, and a number";
+    f->result.judged.verdict = LG_SILENT_CORRUPTION;
+    f->result.judged.text = "no signal, and a number";
     f->result.place = (lg_source_place){"my kernels/a+b.cu", 41, "the guard that fired"};
 }
 
@@ -172,7 +172,7 @@ static void test_groups(void) {
     f.result.place.line = 42;
     add(&w, &f);
     f.result.finding.cause = LG_CAUSE_NONE;
-    f.result.verdict = LG_UNTESTED;
+    f.result.judged.verdict = LG_UNTESTED;
     add(&w, &f);
     f.result.as_expected = true;
     add(&w, &f);
@@ -216,7 +216,7 @@ static void test_bad_bytes(void) {
     begin(&w);
     spoil(&f);
     f.result.repro = (char *)"lossgate run \xff";
-    f.result.reason = "a \xfe reason";
+    f.result.judged.text = "a \xfe reason";
     f.scenario.path = "../s\xff.yaml";
     add(&w, &f);
     json_t *log = end(&w, &(lg_run_summary){.exit_code = 1});

@@ -25,7 +25,7 @@ static void page_open(page *p, int width, bool color) {
 static void page_add(page *p, const lg_case_result *result) {
     p->observer.case_done(p->observer.context, result);
     p->summary.n_cases++;
-    p->summary.by_verdict[result->verdict]++;
+    p->summary.by_verdict[result->judged.verdict]++;
     p->summary.n_as_expected += result->as_expected;
     p->summary.n_not_expected += !result->as_expected;
 }
@@ -54,13 +54,13 @@ static void test_one_mark_a_cell(void) {
     page_add(&p, &f.result);
     f.kernel.name = "nll_loss/reduce/none";
     f.kernel.policy = LG_POLICY_NONE;
-    f.result.verdict = LG_MEMORY_FAULT;
+    f.result.judged.verdict = LG_MEMORY_FAULT;
     page_add(&p, &f.result);
-    f.result.verdict = LG_SILENT_CORRUPTION;
+    f.result.judged.verdict = LG_SILENT_CORRUPTION;
     page_add(&p, &f.result);
     f.scenario.name = "smoke/controls";
     f.what.mode = LG_MODE_BLOCKING;
-    f.result.verdict = LG_PASS;
+    f.result.judged.verdict = LG_PASS;
     page_add(&p, &f.result);
     check("cells", page_end(&p),
           "                  assert none       \n"
@@ -85,9 +85,9 @@ static void test_a_failed_column_comes_first(void) {
     lg_column_proof proof = {
         .kernel = &f.kernel, .mode = LG_MODE_ASYNC, .why = "this build detects nothing"};
     p.observer.column_proven(p.observer.context, &proof);
-    f.result.verdict = LG_UNTESTED;
+    f.result.judged.verdict = LG_UNTESTED;
     f.result.as_expected = false;
-    f.result.reason = "this build detects nothing";
+    f.result.judged.text = "this build detects nothing";
     for (int i = 0; i < 3; i++) {
         page_add(&p, &f.result);
     }
@@ -122,15 +122,15 @@ static void test_skips_are_told_by_reason(void) {
     page_open(&p, 0, false);
     lg_column_proof proof = {.kernel = &f.kernel, .mode = LG_MODE_ASYNC, .why = "no assert"};
     p.observer.column_proven(p.observer.context, &proof);
-    f.result.verdict = LG_SKIPPED;
+    f.result.judged.verdict = LG_SKIPPED;
     f.result.as_expected = true;
     static const char *const kernels[] = {"a", "b", "c", "d", "e", "f"};
     for (int i = 0; i < 8; i++) {
         f.kernel.name = kernels[i % 6];
-        f.result.reason = i == 7 ? "it takes no weights" : "it takes no int64 targets";
+        f.result.judged.text = i == 7 ? "it takes no weights" : "it takes no int64 targets";
         page_add(&p, &f.result);
     }
-    f.result.reason = "it has no reduction sum";
+    f.result.judged.text = "it has no reduction sum";
     p.observer.point_left_out(p.observer.context, &f.result);
     p.summary.n_skipped = 8;
     p.summary.n_untaken = 1;
@@ -168,7 +168,7 @@ static void test_a_flood_is_cut_and_counted(void) {
     page p;
     page_open(&p, 0, false);
     f.result.as_expected = false;
-    f.result.verdict = LG_WRONG_RESULT;
+    f.result.judged.verdict = LG_WRONG_RESULT;
     f.result.expectation = "expected detected, found wrong_result";
     for (int i = 0; i < 10; i++) {
         page_add(&p, &f.result);

@@ -13,7 +13,7 @@ typedef struct expect_row {
     lg_verdict verdict;
     lg_attribution attribution;
     lg_cause found;
-    const char *detected_by;
+    lg_detector detected_by;
     bool as_expected;
     lg_expect expect; // of the scenario; nothing: what its fault implies
     const char *text;
@@ -30,68 +30,72 @@ static int64_t rows_3_5[] = {3, 5};
 static int64_t rows_3_6[] = {3, 6};
 
 static const expect_row rows[] = {
-    {"control passes", NO_FAULT, GUARDED, LG_PASS, NO_ATTRIBUTION, NO_FAULT, NULL, true,
+    {"control passes", NO_FAULT, GUARDED, LG_PASS, NO_ATTRIBUTION, NO_FAULT, LG_DETECTOR_NONE, true,
      .text = "pass"},
-    {"control alarmed", NO_FAULT, GUARDED, LG_FALSE_ALARM, NO_ATTRIBUTION, NO_FAULT, NULL, false,
-     .text = "expected pass, found false_alarm"},
-    {"control misdiagnosed", NO_FAULT, GUARDED, LG_PASS, LG_ATTRIBUTION_WRONG, ONE, NULL, false,
-     .text = "expected no diagnosis, found one_based_labels"},
-    {"fault found exactly", WIDTH, GUARDED, LG_DETECTED, EXACT, WIDTH, "device_assert", true,
-     .text = "detected, cause wrong_head_width"},
-    {"fault found ambiguously", WIDTH, GUARDED, LG_DETECTED, LG_ATTRIBUTION_AMBIGUOUS, ONE, "nan",
+    {"control alarmed", NO_FAULT, GUARDED, LG_FALSE_ALARM, NO_ATTRIBUTION, NO_FAULT,
+     LG_DETECTOR_NONE, false, .text = "expected pass, found false_alarm"},
+    {"control misdiagnosed", NO_FAULT, GUARDED, LG_PASS, LG_ATTRIBUTION_WRONG, ONE,
+     LG_DETECTOR_NONE, false, .text = "expected no diagnosis, found one_based_labels"},
+    {"fault found exactly", WIDTH, GUARDED, LG_DETECTED, EXACT, WIDTH, LG_DETECTOR_DEVICE_ASSERT,
      true, .text = "detected, cause wrong_head_width"},
-    {"fault misdiagnosed", WIDTH, GUARDED, LG_DETECTED, LG_ATTRIBUTION_WRONG, ONE, "nan", false,
-     .text = "expected attribution exact or ambiguous, found wrong (one_based_labels)"},
-    {"fault missed", WIDTH, GUARDED, LG_SILENT_CORRUPTION, EXACT, WIDTH, NULL, false,
+    {"fault found ambiguously", WIDTH, GUARDED, LG_DETECTED, LG_ATTRIBUTION_AMBIGUOUS, ONE,
+     LG_DETECTOR_NAN, true, .text = "detected, cause wrong_head_width"},
+    {"fault misdiagnosed", WIDTH, GUARDED, LG_DETECTED, LG_ATTRIBUTION_WRONG, ONE, LG_DETECTOR_NAN,
+     false, .text = "expected attribution exact or ambiguous, found wrong (one_based_labels)"},
+    {"fault missed", WIDTH, GUARDED, LG_SILENT_CORRUPTION, EXACT, WIDTH, LG_DETECTOR_NONE, false,
      .text = "expected detected, found silent_corruption"},
-    {"fault passed", WIDTH, GUARDED, LG_PASS, EXACT, WIDTH, NULL, false,
+    {"fault passed", WIDTH, GUARDED, LG_PASS, EXACT, WIDTH, LG_DETECTOR_NONE, false,
      .text = "expected detected, found pass"},
-    {"unchecked corrupts", WIDTH, UNCHECKED, LG_SILENT_CORRUPTION, EXACT, WIDTH, NULL, true,
-     .text = "silent_corruption or memory_fault"},
-    {"unchecked reads past", WIDTH, UNCHECKED, LG_MEMORY_FAULT, LG_ATTRIBUTION_WRONG, ONE, NULL,
+    {"unchecked corrupts", WIDTH, UNCHECKED, LG_SILENT_CORRUPTION, EXACT, WIDTH, LG_DETECTOR_NONE,
      true, .text = "silent_corruption or memory_fault"},
-    {"unchecked gives NaN", WIDTH, UNCHECKED, LG_DETECTED, EXACT, WIDTH, "nan", true,
+    {"unchecked reads past", WIDTH, UNCHECKED, LG_MEMORY_FAULT, LG_ATTRIBUTION_WRONG, ONE,
+     LG_DETECTOR_NONE, true, .text = "silent_corruption or memory_fault"},
+    {"unchecked gives NaN", WIDTH, UNCHECKED, LG_DETECTED, EXACT, WIDTH, LG_DETECTOR_NAN, true,
      .text = "silent_corruption or memory_fault"},
-    {"unchecked cannot be guarded", WIDTH, UNCHECKED, LG_DETECTED, EXACT, WIDTH, "host_check",
-     false, .text = "expected silent_corruption or memory_fault, found detected"},
-    {"unchecked never passes", WIDTH, UNCHECKED, LG_PASS, EXACT, WIDTH, NULL, false,
+    {"unchecked cannot be guarded", WIDTH, UNCHECKED, LG_DETECTED, EXACT, WIDTH,
+     LG_DETECTOR_HOST_CHECK, false,
+     .text = "expected silent_corruption or memory_fault, found detected"},
+    {"unchecked never passes", WIDTH, UNCHECKED, LG_PASS, EXACT, WIDTH, LG_DETECTOR_NONE, false,
      .text = "expected silent_corruption or memory_fault, found pass"},
     {"no supervised row is a warning", LG_CAUSE_NO_SUPERVISED_ROW, GUARDED, LG_PASS, EXACT,
-     LG_CAUSE_NO_SUPERVISED_ROW, NULL, true, .text = "pass or detected, cause no_supervised_row"},
+     LG_CAUSE_NO_SUPERVISED_ROW, LG_DETECTOR_NONE, true,
+     .text = "pass or detected, cause no_supervised_row"},
     {"refused logits", LG_CAUSE_NONFINITE_LOGITS, GUARDED, LG_DETECTED, EXACT,
-     LG_CAUSE_NONFINITE_LOGITS, "device_assert", true,
+     LG_CAUSE_NONFINITE_LOGITS, LG_DETECTOR_DEVICE_ASSERT, true,
      .text = "pass or detected, cause nonfinite_logits"},
     {"logits corrupted", LG_CAUSE_NONFINITE_LOGITS, UNCHECKED, LG_WRONG_RESULT, EXACT,
-     LG_CAUSE_NONFINITE_LOGITS, NULL, false,
+     LG_CAUSE_NONFINITE_LOGITS, LG_DETECTOR_NONE, false,
      .text = "expected pass or detected, found wrong_result"},
     {"no supervised row unseen", LG_CAUSE_NO_SUPERVISED_ROW, GUARDED, LG_PASS, NO_ATTRIBUTION,
-     NO_FAULT, NULL, false, .text = "expected attribution exact or ambiguous, found none (none)"},
-    {"untested is never fine", NO_FAULT, GUARDED, LG_UNTESTED, NO_ATTRIBUTION, NO_FAULT, NULL,
-     false, .text = "expected pass, found untested"},
-    {"untested even when asked for", NO_FAULT, GUARDED, LG_UNTESTED, NO_ATTRIBUTION, NO_FAULT, NULL,
-     false, .expect = {.has_verdict = true, .verdict = LG_UNTESTED},
+     NO_FAULT, LG_DETECTOR_NONE, false,
+     .text = "expected attribution exact or ambiguous, found none (none)"},
+    {"untested is never fine", NO_FAULT, GUARDED, LG_UNTESTED, NO_ATTRIBUTION, NO_FAULT,
+     LG_DETECTOR_NONE, false, .text = "expected pass, found untested"},
+    {"untested even when asked for", NO_FAULT, GUARDED, LG_UNTESTED, NO_ATTRIBUTION, NO_FAULT,
+     LG_DETECTOR_NONE, false, .expect = {.has_verdict = true, .verdict = LG_UNTESTED},
      .text = "expected untested, found untested"},
-    {"skipped is nobody's fault", WIDTH, GUARDED, LG_SKIPPED, NO_ATTRIBUTION, NO_FAULT, NULL, true,
-     .text = "detected"},
+    {"skipped is nobody's fault", WIDTH, GUARDED, LG_SKIPPED, NO_ATTRIBUTION, NO_FAULT,
+     LG_DETECTOR_NONE, true, .text = "detected"},
     {"skipped where a verdict is asked for", WIDTH, GUARDED, LG_SKIPPED, NO_ATTRIBUTION, NO_FAULT,
-     NULL, false, .expect = {.has_verdict = true, .verdict = LG_DETECTED},
+     LG_DETECTOR_NONE, false, .expect = {.has_verdict = true, .verdict = LG_DETECTED},
      .text = "expected detected, found skipped"},
-    {"another cause expected", WIDTH, GUARDED, LG_DETECTED, EXACT, WIDTH, "nan", false,
+    {"another cause expected", WIDTH, GUARDED, LG_DETECTED, EXACT, WIDTH, LG_DETECTOR_NAN, false,
      .expect = {.has_cause = true, .cause = ONE},
      .text = "expected cause one_based_labels, found wrong_head_width (certain)"},
-    {"another verdict expected", WIDTH, GUARDED, LG_DETECTED, EXACT, WIDTH, "nan", false,
+    {"another verdict expected", WIDTH, GUARDED, LG_DETECTED, EXACT, WIDTH, LG_DETECTOR_NAN, false,
      .expect = {.has_verdict = true, .verdict = LG_SILENT_CORRUPTION},
      .text = "expected silent_corruption, found detected"},
-    {"rows as expected", WIDTH, GUARDED, LG_DETECTED, EXACT, WIDTH, "nan", true,
+    {"rows as expected", WIDTH, GUARDED, LG_DETECTED, EXACT, WIDTH, LG_DETECTOR_NAN, true,
      .expect = {.has_rows = true, .rows = {2, rows_3_5}},
      .text = "detected, 2 rows: 3 5, cause wrong_head_width"},
-    {"other rows expected", WIDTH, GUARDED, LG_DETECTED, EXACT, WIDTH, "nan", false,
+    {"other rows expected", WIDTH, GUARDED, LG_DETECTED, EXACT, WIDTH, LG_DETECTOR_NAN, false,
      .expect = {.has_rows = true, .rows = {2, rows_3_6}},
      .text = "expected 2 rows: 3 6, found 2 rows: 3 5"},
-    {"attribution expected", WIDTH, UNCHECKED, LG_MEMORY_FAULT, LG_ATTRIBUTION_WRONG, ONE, NULL,
-     false, .expect = {.has_attribution = true, .attribution = EXACT},
+    {"attribution expected", WIDTH, UNCHECKED, LG_MEMORY_FAULT, LG_ATTRIBUTION_WRONG, ONE,
+     LG_DETECTOR_NONE, false, .expect = {.has_attribution = true, .attribution = EXACT},
      .text = "expected attribution exact, found wrong (one_based_labels)"},
-    {"all differences are told", WIDTH, GUARDED, LG_PASS, LG_ATTRIBUTION_WRONG, ONE, NULL, false,
+    {"all differences are told", WIDTH, GUARDED, LG_PASS, LG_ATTRIBUTION_WRONG, ONE,
+     LG_DETECTOR_NONE, false,
      .expect = {.has_cause = true, .cause = WIDTH, .has_rows = true, .rows = {2, rows_3_6}},
      .text =
          "expected detected, found pass; expected cause wrong_head_width, found one_based_labels "
@@ -102,20 +106,21 @@ static const expect_row rows[] = {
 static void test_untested_can_be_meant(void) {
     static const struct {
         const char *name;
-        bool column_failed, has_verdict;
+        lg_reason reason;
+        bool has_verdict;
         bool as_expected;
         const char *text;
     } meant[] = {
-        {"meant", true, true, true, "untested: the build fails its self-proof"},
-        {"no build failed", false, true, false, "expected untested, found untested"},
-        {"not asked for", true, false, false, "expected pass, found untested"},
+        {"meant", LG_REASON_COLUMN_FAILED, true, true, "untested: the build fails its self-proof"},
+        {"no build failed", LG_REASON_NO_OUTPUT, true, false, "expected untested, found untested"},
+        {"not asked for", LG_REASON_COLUMN_FAILED, false, false, "expected pass, found untested"},
     };
     for (size_t i = 0; i < sizeof(meant) / sizeof(meant[0]); i++) {
         lg_scenario scenario = {
             .name = "s", .expect = {.has_verdict = meant[i].has_verdict, .verdict = LG_UNTESTED}};
         lg_kernel kernel = {.name = "k", .policy = GUARDED};
         lg_case what = {.scenario = &scenario, .kernel = &kernel, .mode = LG_MODE_ASYNC};
-        lg_case_result result = {.what = &what, .column_failed = meant[i].column_failed};
+        lg_case_result result = {.what = &what, .judged = {.reason = meant[i].reason}};
         lg_arena arena = {0};
         lg_expect_check(&result, &arena);
         LG_CHECK_ROW(meant[i].name, result.as_expected == meant[i].as_expected);
@@ -134,10 +139,10 @@ static void test_each_result_meets_its_expectation(void) {
         lg_kernel kernel = {.name = "k", .policy = row->policy};
         lg_case what = {.scenario = &scenario, .kernel = &kernel, .mode = LG_MODE_ASYNC};
         lg_hypothesis hypothesis = {.cause = row->found, .probability = 1};
-        lg_case_result result = {.what = &what,
-                                 .verdict = row->verdict,
-                                 .attribution = row->attribution,
-                                 .detected_by = row->detected_by};
+        lg_case_result result = {
+            .what = &what,
+            .judged = {.verdict = row->verdict, .detected_by = row->detected_by},
+            .attribution = row->attribution};
         result.finding = (lg_finding){.cause = row->found,
                                       .certain = row->found != LG_CAUSE_NONE,
                                       .hypotheses = &hypothesis,
@@ -160,7 +165,7 @@ static void test_a_kernel_nobody_named_may_skip(void) {
     lg_scenario scenario = {.name = "s", .expect = {.has_verdict = true, .verdict = LG_DETECTED}};
     lg_kernel kernel = {.name = "k", .policy = GUARDED};
     lg_case what = {.scenario = &scenario, .kernel = &kernel, .mode = LG_MODE_ASYNC};
-    lg_case_result result = {.what = &what, .verdict = LG_SKIPPED};
+    lg_case_result result = {.what = &what, .judged = {.verdict = LG_SKIPPED}};
     lg_arena arena = {0};
     lg_expect_check(&result, &arena);
     CU_ASSERT_TRUE(result.as_expected);

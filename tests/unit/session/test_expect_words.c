@@ -96,12 +96,12 @@ static void test_what_is_said(void) {
             {.cause = ONE, .evidence = "labels run 1..C", .advice = "subtract 1"},
         };
         double loss = 0.15201;
-        lg_case_result result = {.what = &what,
-                                 .verdict = LG_DETECTED,
-                                 .attribution = LG_ATTRIBUTION_AMBIGUOUS,
-                                 .detected_by = "device_assert",
-                                 .loss = &loss,
-                                 .n_loss = 1};
+        lg_case_result result = {
+            .what = &what,
+            .judged = {.verdict = LG_DETECTED, .detected_by = LG_DETECTOR_DEVICE_ASSERT},
+            .attribution = LG_ATTRIBUTION_AMBIGUOUS,
+            .loss = &loss,
+            .n_loss = 1};
         result.observation.surfaced_at = "cuStreamSynchronize";
         result.observation.failed_launch = "nll_backward";
         result.finding = (lg_finding){.cause = LG_CAUSE_LABEL_EQUALS_WIDTH,
@@ -128,7 +128,8 @@ static void test_nothing_launched_is_a_place_too(void) {
     scenario.faults[0].kind = LG_CAUSE_TARGET_DTYPE;
     lg_kernel kernel = {.name = "k", .policy = GUARDED};
     lg_case what = {.scenario = &scenario, .kernel = &kernel, .mode = LG_MODE_ASYNC};
-    lg_case_result result = {.what = &what, .verdict = LG_DETECTED, .attribution = EXACT};
+    lg_case_result result = {
+        .what = &what, .judged = {.verdict = LG_DETECTED}, .attribution = EXACT};
     lg_arena arena = {0};
     lg_expect_check(&result, &arena);
     CU_ASSERT_FALSE(result.as_expected);

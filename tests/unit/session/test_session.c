@@ -42,12 +42,13 @@ typedef struct seen {
 
 static void see_case(void *context, const lg_case_result *result) {
     seen *s = context;
-    s->cases[s->n_cases++] = (seen_case){.kernel = strdup(result->what->kernel->name),
-                                         .scenario = strdup(result->what->scenario->name),
-                                         .verdict = result->verdict,
-                                         .as_expected = result->as_expected,
-                                         .reason = strdup(result->reason ? result->reason : ""),
-                                         .id = strdup(result->what->id)};
+    s->cases[s->n_cases++] =
+        (seen_case){.kernel = strdup(result->what->kernel->name),
+                    .scenario = strdup(result->what->scenario->name),
+                    .verdict = result->judged.verdict,
+                    .as_expected = result->as_expected,
+                    .reason = strdup(result->judged.text ? result->judged.text : ""),
+                    .id = strdup(result->what->id)};
 }
 
 static void see_column(void *context, const lg_column_proof *proof) {

@@ -74,9 +74,8 @@ static const tally_row rows[] = {
 static lg_case_run run_of(const tally_case *from, const lg_case *what) {
     lg_case_run run = {.absent = from->absent != NULL};
     run.result = (lg_case_result){.what = what,
-                                  .verdict = from->verdict,
-                                  .as_expected = from->as_expected,
-                                  .reason = from->absent};
+                                  .judged = {.verdict = from->verdict, .text = from->absent},
+                                  .as_expected = from->as_expected};
     run.result.observation.refused_on_host = from->host_check;
     // Everything that a kernel of one type could claim.
     run.tried = (lg_tried){.options = UINT32_MAX,

@@ -349,7 +349,7 @@ static void test_same_twice(void) {
     CU_ASSERT_EQUAL(result->after.n_rows, 1);
     CU_ASSERT_TRUE(result->scenario.expect.has_cause && result->scenario.expect.causes == 0);
     CU_ASSERT_EQUAL(result->after.cause, LG_CAUSE_NEGATIVE_LABELS);
-    CU_ASSERT_EQUAL(result->after.verdict, LG_DETECTED);
+    CU_ASSERT_EQUAL(result->after.judged.verdict, LG_DETECTED);
     // Nothing that is not needed is left.
     CU_ASSERT_EQUAL(result->scenario.weight.source, LG_ARRAY_ABSENT);
     CU_ASSERT_EQUAL(result->scenario.loss.direction, LG_FORWARD);
@@ -411,8 +411,8 @@ static void test_by_size(void) {
              "faults: [{kind: target_dtype, where: int32_wrap, rows: [30]}]\n");
     lg_shrink_result result;
     CU_ASSERT_TRUE_FATAL(shrink(&r, 0, &result));
-    CU_ASSERT_EQUAL(result.before.verdict, LG_SILENT_CORRUPTION);
-    CU_ASSERT_EQUAL(result.after.verdict, LG_SILENT_CORRUPTION);
+    CU_ASSERT_EQUAL(result.before.judged.verdict, LG_SILENT_CORRUPTION);
+    CU_ASSERT_EQUAL(result.after.judged.verdict, LG_SILENT_CORRUPTION);
     CU_ASSERT_FALSE(result.literal);
     CU_ASSERT_TRUE(result.after.batch_rows <= 2);
     CU_ASSERT_EQUAL(result.scenario.n_faults, 1);

@@ -18,7 +18,7 @@ static void break_write(play *p) {
 
 static void break_gradient(play *p) {
     lg_output *gradient = &p->seen.outputs[p->seen.n_outputs++];
-    gradient->name = "grad_input";
+    gradient->arg = LG_ARG_GRAD_INPUT;
     gradient->n = lg_tensor_numel(&p->batch.input);
     gradient->values = lg_arena_array(&p->seen.arena, (size_t)gradient->n, sizeof(double));
 }

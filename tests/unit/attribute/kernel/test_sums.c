@@ -90,7 +90,7 @@ static void test_total_weight(void) {
         play p;
         play_begin(&plain, &p);
         lg_output *total = &p.seen.outputs[p.seen.n_outputs++];
-        *total = (lg_output){.name = "total_weight", .dtype = LG_FLOAT32, .n = 1};
+        *total = (lg_output){.arg = LG_ARG_TOTAL_WEIGHT, .dtype = LG_FLOAT32, .n = 1};
         total->values = lg_arena_array(&p.seen.arena, 1, sizeof(double));
         total->values[0] = p.reference.total_weight * weights[k].factor;
         play_check(&p, weights[k].name, weights[k].cause, false);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/judgement.h"
+
+static const struct {
+    const char *name, *help;
+} detectors[] = {
+    {0},
+#define LG_DETECTOR(id, name, help) {name, help},
+#include "result/detector.def"
+#undef LG_DETECTOR
+};
+
+static const char *const reasons[] = {
+    "none",
+#define LG_REASON(id, name, help) name,
+#include "result/reason.def"
+#undef LG_REASON
+};
+
+const char *lg_detector_name(lg_detector detector) {
+    return detectors[detector].name;
+}
+
+const char *lg_detector_help(lg_detector detector) {
+    return detectors[detector].help;
+}
+
+const char *lg_reason_name(lg_reason reason) {
+    return reasons[reason];
+}
