@@ -302,7 +302,11 @@ typedef struct lg_prepared_kernel {
 
 struct lg_device_session {
     const lg_driver *driver;
-    lg_compiler *compiler; // NULL: sources are refused
+    char *nvcc; // NULL: sources are refused
+    char *cache_dir;
+    lg_compiler *compiler; // opened for the first source
+    void (*notice)(void *context, const char *source);
+    void *notice_context;
     CUdevice device;
     CUcontext context;      // NULL: none now
     uint64_t generation;    // counts contexts, from 1

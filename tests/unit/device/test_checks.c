@@ -87,7 +87,7 @@ static void test_sources(void) {
     set_up(&f, devrun_manifest, NULL);
     CU_ASSERT_FALSE(lg_device_prepare(f.session, &f.kernels.items[0], &f.diags));
     CU_ASSERT_FALSE(lg_device_prepare(f.session, &f.kernels.items[1], &f.diags));
-    static const char *const none[] = {"there is no CUDA compiler for "};
+    static const char *const none[] = {" needs nvcc, the CUDA compiler: install it"};
     check_messages(&f, none, 1); // once for the source, not once a kernel
     tear_down(&f);
 
