@@ -85,10 +85,10 @@ bool lg_scenario_knows_sizes(lg_scenario_reader *reader);
 
 bool lg_loss_is_binary(lg_loss_kind kind);
 
-// The axes of a matrix (scenario_matrix.c).
+// The axes of a matrix (matrix.c).
 typedef struct lg_axis {
-    lg_yaml_node *key; // its text is the dotted path
-    lg_yaml_node *values;
+    lg_yaml_node *key;    // its text is the dotted path, or what the rows are called together
+    lg_yaml_node *values; // a list, or a mapping of names to rows (dotted key: value)
 } lg_axis;
 
 typedef struct lg_matrix {
