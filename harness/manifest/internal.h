@@ -48,7 +48,5 @@ bool lg_kernel_draft_check(lg_binder *binder, lg_loss_kind family, lg_kernel_dra
                            const char *what);
 // The sizes on a few typical batches (kernel_spec_sizes.c).
 bool lg_kernel_draft_try_sizes(lg_binder *binder, const lg_kernel_draft *draft, const char *what);
-// Whether `arg` names a scratch buffer of the kernel or is of the vocabulary.
-bool lg_kernel_has_arg(const lg_kernel *kernel, const char *arg);
 
 #endif

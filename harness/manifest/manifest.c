@@ -191,9 +191,6 @@ static bool cut_to_checkable(lg_binder *binder, const lg_manifest *manifest,
         lg_stage stage = kernel->stages[i];
         const char *args = lg_arena_printf(binder->scratch, "stages.%d.args", i);
         stage.n_args = lg_yaml_known(node, args) && stage.args ? stage.n_args : -1;
-        for (int k = 0; k < stage.n_args; k++) {
-            stage.args[k] = lg_kernel_has_arg(kernel, stage.args[k]) ? stage.args[k] : NULL;
-        }
         if (stage.entry) {
             kernel->stages[n++] = stage;
         }

@@ -80,7 +80,7 @@ static const double *total_weight_given(const lg_kernel *kernel, const lg_point_
     for (int i = 0; i < kernel->n_stages; i++) {
         const lg_stage *stage = &kernel->stages[i];
         for (int k = 0; k < stage->n_args && stage->direction == LG_BACKWARD; k++) {
-            if (strncmp(stage->args[k], "scratch_", 8) == 0) {
+            if (stage->args[k].id == LG_N_ARGS) {
                 return NULL;
             }
         }
