@@ -162,6 +162,8 @@ typedef struct lg_scenario_set {
 } lg_scenario_set;
 
 void lg_scenario_set_free(lg_scenario_set *set);
+// Whether the point's list of kernels is one that no point before it has.
+bool lg_scenario_set_new_kernels(const lg_scenario_set *set, int64_t point);
 
 // --- Reads and checks scenario files over libyaml with one field table (scenario_fields.def), from
 // which the reference page of scenarios/README.md and the JSON Schema are generated too.
