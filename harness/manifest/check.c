@@ -52,7 +52,7 @@ static bool check_arg(const kernel_check *check, int stage, int index) {
     lg_arena *scratch = check->binder->scratch;
     lg_arg *arg = &kernel->stages[stage].args[index];
     if (!arg->name || find_arg(kernel, arg)) {
-        return true; // told before, or right
+        return true; // reported before, or right
     }
     if (strncmp(arg->name, scratch_prefix, sizeof scratch_prefix - 1) == 0 &&
         kernel->n_scratch == 0 && !knows(check, "scratch")) {
@@ -73,7 +73,7 @@ static bool check_arg(const kernel_check *check, int stage, int index) {
                     lg_bind_hint(check->binder, arg->name, known, n));
 }
 
-// Also a word that is likely meant for it.
+// Whether `arg` is `wanted`, or a misspelling of it.
 static bool is_arg(const char *arg, const char *wanted) {
     size_t n;
     const char *const *names = lg_arg_names(&n);

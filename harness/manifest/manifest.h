@@ -38,7 +38,7 @@ const char *lg_mode_help(lg_mode mode);
 const char *const *lg_mode_names(size_t *n); // without "unset"
 
 // A size expression over the names of the argument vocabulary, kept as text; parsed and evaluated
-// by manifest/expr.h: integers, names, + - * / (floor), ceil_div(a,b), min, max, next_pow2.
+// by lg_expr_eval: integers, names, + - * / (floor), ceil_div(a,b), min, max, next_pow2.
 typedef const char *lg_expr;
 
 // The argument vocabulary (args.def).
@@ -74,7 +74,7 @@ typedef struct lg_stage {
     const lg_expr *block_x; // block_sizes mode; empty: only block[0]
     lg_expr shared_bytes;   // dynamic shared memory; NULL: 0
     lg_expr recorder; // which thread of the launch, counted over all its blocks, writes the fault
-                      // record of `row`; NULL: not told. Also knows `threads`, of the launch
+                      // record of `row`; NULL: unknown. It also has `threads`, of the launch
     int n_args;
     lg_arg *args;    // in parameter order
     lg_loc args_loc; // of the list; no line when the stage was not read from a file

@@ -226,16 +226,10 @@ typedef struct composed {
     int64_t n_keys;
 } composed;
 
-// Whether one path leads through the other.
-static bool overlap(const char *a, const char *b) {
-    size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
-    return strncmp(a, b, n) == 0 && (a[n] == '.' || b[n] == '.' || a[n] == b[n]);
-}
-
 static bool put(lg_binder *binder, composed *point, const lg_yaml_entry *setting, lg_arena *arena) {
     const lg_yaml_node *key = setting->key;
     for (int64_t i = 0; i < point->n_keys; i++) {
-        if (overlap(point->keys[i]->text, key->text)) {
+        if (lg_paths_overlap(point->keys[i]->text, key->text)) {
             return lg_yaml_error(binder->doc, key, binder->diags,
                                  "matrix keys '%s' and '%s' overlap", point->keys[i]->text,
                                  key->text);
