@@ -60,7 +60,7 @@ static bool wrong_shape(const lg_fault_spec *fault, const lg_tensor *old, int *r
                         int64_t *shape) {
     *rank = old->rank;
     memcpy(shape, old->shape, sizeof old->shape);
-    if (lg_fault_has_form(fault, "given")) {
+    if (lg_fault_form_of(fault) == LG_FORM_SHAPE_GIVEN) {
         if (fault->shape.n == 0 || fault->shape.n > LG_MAX_RANK) {
             return false;
         }
@@ -68,12 +68,12 @@ static bool wrong_shape(const lg_fault_spec *fault, const lg_tensor *old, int *r
         memcpy(shape, fault->shape.items, (size_t)*rank * sizeof *shape);
         return true;
     }
-    if (lg_fault_has_form(fault, "rank")) {
+    if (lg_fault_form_of(fault) == LG_FORM_SHAPE_RANK) {
         shape[(*rank)++] = 1;
         return *rank <= LG_MAX_RANK && old->rank < LG_MAX_RANK;
     }
-    int axis = lg_fault_has_form(fault, "spatial") ? old->rank - 1 : 0;
-    if (axis < (lg_fault_has_form(fault, "spatial") ? 1 : 0) || axis >= old->rank ||
+    int axis = lg_fault_form_of(fault) == LG_FORM_SHAPE_SPATIAL ? old->rank - 1 : 0;
+    if (axis < (lg_fault_form_of(fault) == LG_FORM_SHAPE_SPATIAL ? 1 : 0) || axis >= old->rank ||
         shape[axis] == 0) {
         return false;
     }
@@ -116,10 +116,10 @@ static bool reshape_target(const lg_fault_spec *fault, lg_batch *batch, lg_injec
 
 bool lg_inject_shape_layout(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
                             lg_diags *diags) {
-    if (lg_fault_has_form(fault, "class_last")) {
+    if (lg_fault_form_of(fault) == LG_FORM_SHAPE_CLASS_LAST) {
         return move_class_last(fault, batch, injection, diags);
     }
-    if (lg_fault_has_form(fault, "reshaped")) {
+    if (lg_fault_form_of(fault) == LG_FORM_SHAPE_RESHAPED) {
         return reshape_input(fault, batch, injection, diags);
     }
     return reshape_target(fault, batch, injection, diags);

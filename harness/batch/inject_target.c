@@ -329,19 +329,19 @@ static bool inject_target_dtype(const lg_fault_spec *fault, int index, lg_label_
     if (draft->n_rows == 0) {
         return true;
     }
-    if (lg_fault_has_form(fault, "refused")) {
+    if (lg_fault_form_of(fault) == LG_FORM_DTYPE_REFUSED) {
         return inject_wrong_dtype(fault, draft, batch, injection, diags);
     }
-    if (lg_fault_has_form(fault, "int32_as_int64")) {
+    if (lg_fault_form_of(fault) == LG_FORM_DTYPE_INT32_AS_INT64) {
         return inject_int32_pairs(fault, draft, batch, injection, diags);
     }
-    if (lg_fault_has_form(fault, "int32_wrap")) {
+    if (lg_fault_form_of(fault) == LG_FORM_DTYPE_INT32_WRAP) {
         return inject_int32_wrap(fault, index, draft, batch, injection, diags);
     }
-    if (lg_fault_has_form(fault, "uint8_wrap")) {
+    if (lg_fault_form_of(fault) == LG_FORM_DTYPE_UINT8_WRAP) {
         return inject_uint8_wrap(fault, draft, batch, injection, diags);
     }
-    if (lg_fault_has_form(fault, "sign_bytes")) {
+    if (lg_fault_form_of(fault) == LG_FORM_DTYPE_SIGN_BYTES) {
         return inject_sign_bytes(fault, draft, batch, injection, diags);
     }
     return lg_fault_unknown_form(fault, diags);

@@ -4,7 +4,6 @@
 #ifndef LG_JUDGE_INTERNAL_H
 #define LG_JUDGE_INTERNAL_H
 
-#include "device/internal.h"
 #include "judge/judge.h"
 #include "manifest/manifest.h"
 #include "model/batch.h"

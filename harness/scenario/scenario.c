@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenario/scenario.h"
 
+#include <string.h>
+
 static const char *const distributions[] = {
     [LG_DIST_DEFAULT] = "default",         [LG_DIST_NORMAL] = "normal",
     [LG_DIST_UNIFORM] = "uniform",         [LG_DIST_CONSTANT] = "constant",
@@ -15,13 +17,13 @@ static const char *const float_forms[] = {
 };
 
 static const char *const form_names[] = {
-#define LG_FORM(cause, name, help) name,
+#define LG_FORM(cause, id, name, help) name,
 #include "scenario/fault_form.def"
 #undef LG_FORM
 };
 
 static const lg_cause form_causes[] = {
-#define LG_FORM(cause, name, help) LG_CAUSE_##cause,
+#define LG_FORM(cause, id, name, help) LG_CAUSE_##cause,
 #include "scenario/fault_form.def"
 #undef LG_FORM
 };
@@ -56,6 +58,16 @@ const char *const *lg_fault_forms(lg_cause kind, size_t *n) {
         (*n)++;
     }
     return form_names + first;
+}
+
+lg_fault_form lg_fault_form_of(const lg_fault_spec *fault) {
+    for (int i = 0; i < LG_N_FORMS; i++) {
+        if (form_causes[i] == fault->kind &&
+            (!fault->where || strcmp(form_names[i], fault->where) == 0)) {
+            return (lg_fault_form)i;
+        }
+    }
+    return LG_N_FORMS;
 }
 
 bool lg_scenario_set_new_kernels(const lg_scenario_set *set, int64_t point) {

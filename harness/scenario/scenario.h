@@ -88,6 +88,14 @@ const char *lg_float_form_name(lg_float_form form);
 const char *const *lg_distribution_names(size_t *n); // from LG_DIST_NORMAL on
 const char *const *lg_float_form_names(size_t *n);
 
+// The forms of all faults (fault_form.def).
+typedef enum lg_fault_form {
+#define LG_FORM(cause, id, name, help) LG_FORM_##id,
+#include "scenario/fault_form.def"
+#undef LG_FORM
+    LG_N_FORMS
+} lg_fault_form;
+
 // The named forms of a fault (fault_form.def): what its `where` may be; n is 0 when it takes none.
 // The first is the default.
 const char *const *lg_fault_forms(lg_cause kind, size_t *n);
@@ -108,6 +116,9 @@ typedef struct lg_fault_spec {
     const char *where; // one of lg_fault_forms(kind), the first when not given; NULL: kind has none
     lg_i64_list shape; // shape_layout: the wrong target shape
 } lg_fault_spec;
+
+// Its `where`, or its kind's first form; LG_N_FORMS: the kind has none, or none of that name.
+lg_fault_form lg_fault_form_of(const lg_fault_spec *fault);
 
 typedef struct lg_batch_spec {
     uint64_t seed;

@@ -1,25 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where in the kernel's source somebody should look who reads of a case.
-#include "device/internal.h"
+#include "device/device.h"
 #include "session/session.h"
-
-#include <stdlib.h>
-
-bool lg_device_entry_place(lg_device_session *session, const lg_kernel *kernel,
-                           const lg_stage *stage, lg_dtype input, lg_dtype target, lg_arena *arena,
-                           lg_source_place *out) {
-    lg_diags dropped = {0};
-    const lg_prepared_kernel *prepared = lg_device_find(session, kernel, &dropped);
-    const lg_ptx_program *ptx = prepared ? &session->ptx[prepared->ptx] : NULL;
-    char *entry = lg_entry_name(kernel, stage->entry, input, target);
-    bool found = ptx && ptx->file.ptx &&
-                 lg_ptx_entry_place(ptx->file.ptx, ptx->file.n_bytes, &ptx->index, entry, arena,
-                                    &out->file, &out->line);
-    out->what = found ? lg_arena_printf(arena, "the entry %s", entry) : NULL;
-    free(entry);
-    lg_diags_free(&dropped);
-    return found;
-}
 
 // The stage that wrote what is wrong: the last one that is given the output. Where no output is
 // named, the loss counts.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/session.h"
 
-#include "device/internal.h"
-
 #include <string.h>
 
 enum option {

@@ -2,7 +2,6 @@
 // A signal on a valid batch: which of its labels the guard refuses, by the rows that were
 // signalled.
 #include "attribute/kernel/internal.h"
-#include "device/internal.h"
 #include "labels/labels.h"
 
 #include <inttypes.h>
