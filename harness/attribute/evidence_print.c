@@ -46,8 +46,8 @@ static void print_weights(const lg_tensor *weight, lg_str *out) {
 }
 
 static void print_memory(const lg_memory_finding *m, lg_str *out) {
-    lg_str_printf(out, "memory        %s of %" PRId64 " bytes", m->kind ? m->kind : "bad access",
-                  m->bytes);
+    lg_str_printf(out, "memory        %s of %" PRId64 " bytes",
+                  lg_device_fault_name(m->kind, m->write), m->bytes);
     if (m->buffer) {
         lg_str_printf(out, ", %" PRId64 " bytes off `%s`", m->distance, m->buffer);
     }
@@ -86,6 +86,9 @@ static void print_observed(const lg_observation *seen, lg_str *out) {
     const char *race = seen->race ? seen->race : seen->order;
     if (race) {
         lg_str_printf(out, "race          %s\n", race);
+    }
+    if (seen->barrier.text) {
+        lg_str_printf(out, "barrier       %s\n", seen->barrier.text);
     }
     for (int i = 0; i < seen->n_outputs; i++) {
         const lg_output *o = &seen->outputs[i];

@@ -61,7 +61,7 @@ static void add_expectation(report *r, const lg_scenario *scenario) {
         add_word(&r->wanted_causes, lg_cause_name(LG_CAUSE_NONE));
     }
     for (int i = LG_CAUSE_NONE + 1; i < LG_N_CAUSES; i++) {
-        if (expect->causes & UINT32_C(1) << i) {
+        if (expect->causes & LG_CAUSE_BIT(i)) {
             add_word(&r->wanted_causes, lg_cause_name((lg_cause)i));
         }
     }

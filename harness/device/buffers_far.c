@@ -132,7 +132,8 @@ static void check_beside(const lg_device_buffer *buffer, const lg_far_piece *pie
     if (at < piece->bytes && !out->memory.present) {
         out->memory = (lg_memory_finding){
             .present = true,
-            .kind = "write out of bounds",
+            .kind = LG_DEVICE_FAULT_OUT_OF_BOUNDS,
+            .write = true,
             .address = piece->address + at,
             .bytes = 1,
             .buffer = lg_arena_strdup(&out->arena, buffer->name),

@@ -42,7 +42,8 @@ static bool check_fences(lg_buffers *buffers, const lg_device_buffer *buffer, lg
         bool past = in_after >= 0;
         out->memory = (lg_memory_finding){
             .present = true,
-            .kind = "write out of bounds",
+            .kind = LG_DEVICE_FAULT_OUT_OF_BOUNDS,
+            .write = true,
             .address =
                 past ? after + (CUdeviceptr)in_after : buffer->allocation + (CUdeviceptr)in_before,
             .bytes = 1,

@@ -152,8 +152,9 @@ static const char *compare(const lg_observation *base, lg_observation *other, co
                                other->status_text ? other->status_text : "success",
                                base->status_text ? base->status_text : "success");
     }
-    if (other->race) { // of the default nothing differs then: see below
-        return lg_arena_printf(arena, "with block size %s there is a %s", size, other->race);
+    const char *unordered = other->race ? other->race : other->barrier.text;
+    if (unordered) { // of the default nothing differs then: see below
+        return lg_arena_printf(arena, "with block size %s there is a %s", size, unordered);
     }
     if (other->input_written) {
         return lg_arena_printf(arena, "with block size %s %s", size, other->input_written);
@@ -211,7 +212,7 @@ bool lg_run_block_sizes(lg_device_session *session, const lg_run_request *reques
     bool ok = true;
     const char *failure = NULL;
     // Whatever the size, or with a race to tell already.
-    bool told = base.input_written || base.not_run || base.race;
+    bool told = base.input_written || base.not_run || base.race || base.barrier.text;
     for (int i = 1; ok && i < n && !failure && !told; i++) {
         options.block_size = i;
         lg_observation other;

@@ -71,11 +71,12 @@ static void observe_memory(const lg_buffers *buffers, const lg_device_fault *fau
         buffer = NULL;
     }
     lg_arena *arena = &out->arena;
-    bool null = strncmp(fault->kind, "null", 4) == 0;
+    bool null = fault->kind == LG_DEVICE_FAULT_NULL_POINTER;
     buffer = null ? NULL : buffer;
     out->memory = (lg_memory_finding){
         .present = true,
-        .kind = lg_arena_strdup(arena, fault->kind),
+        .kind = fault->kind,
+        .write = fault->write,
         .address = fault->address,
         .bytes = fault->bytes,
         .buffer = buffer ? lg_arena_strdup(arena, buffer->name) : NULL,
@@ -91,14 +92,26 @@ static void observe_memory(const lg_buffers *buffers, const lg_device_fault *fau
 
 static void observe_fault(const lg_buffers *buffers, const lg_device_fault *fault,
                           lg_observation *out) {
-    if (!fault->present) {
-        return;
-    }
-    if (strstr(fault->kind, "race") || strstr(fault->kind, "barrier")) {
-        out->race = lg_arena_strdup(&out->arena, fault->text);
-    } else if (fault->error == CUDA_ERROR_ILLEGAL_ADDRESS ||
-               fault->error == CUDA_ERROR_MISALIGNED_ADDRESS || fault->error == CUDA_SUCCESS) {
+    lg_arena *arena = &out->arena;
+    switch (fault->present ? lg_device_fault_finder(fault->kind) : LG_FINDER_NONE) {
+    case LG_FINDER_ACCESS:
+    case LG_FINDER_INIT:
         observe_memory(buffers, fault, out);
+        return;
+    case LG_FINDER_RACE:
+        out->race = lg_arena_strdup(arena, fault->text);
+        return;
+    case LG_FINDER_BARRIER:
+        out->barrier = (lg_barrier_finding){
+            .text = lg_arena_strdup(arena, fault->text),
+            .file = fault->file ? lg_arena_strdup(arena, fault->file) : NULL,
+            .line = fault->line,
+        };
+        return;
+    case LG_FINDER_NONE:
+    case LG_FINDER_EXECUTION:
+    case LG_FINDER_LAUNCH:
+        return;
     }
 }
 

@@ -8,6 +8,7 @@
 #ifndef LG_ENGINE_DRIVER_H
 #define LG_ENGINE_DRIVER_H
 
+#include "model/device_fault.h"
 #include "support/error.h"
 
 #include <cuda.h>
@@ -86,7 +87,8 @@
 typedef struct lg_device_fault {
     bool present;
     CUresult error;
-    const char *kind;  // "read out of bounds", "device assert", "trap", "budget", "race", …
+    lg_device_fault_kind kind;
+    bool write;        // of an access
     const char *entry; // kernel that failed
     uint64_t launch;   // number of the launch within the context, from 0
     uint64_t address;

@@ -62,10 +62,9 @@ static void keep_fault(lg_simdrv_context *context, const lg_device_fault *fault)
     context->fault = *fault;
     lg_device_fault *kept = &context->fault;
     kept->present = true;
-    kept->kind = lg_arena_strdup(arena, fault->kind ? fault->kind : "unknown");
     kept->entry = lg_arena_strdup(arena, fault->entry ? fault->entry : "");
     kept->file = fault->file ? lg_arena_strdup(arena, fault->file) : NULL;
-    kept->text = lg_arena_strdup(arena, fault->text ? fault->text : kept->kind);
+    kept->text = lg_arena_strdup(arena, fault->text ? fault->text : "");
 }
 
 static void keep_launch_fault(lg_simdrv_context *context, const lg_simdrv_work *work,
@@ -74,6 +73,7 @@ static void keep_launch_fault(lg_simdrv_context *context, const lg_simdrv_work *
     lg_device_fault fault = {
         .error = error_of_status(result->status),
         .kind = from->kind,
+        .write = from->write,
         .entry = lg_simdrv_function(work->function)->name,
         .launch = work->launch_index,
         .address = from->address,
@@ -113,7 +113,8 @@ static CUresult run_launch(lg_simdrv_context *context, lg_simdrv_work *work) {
 // allocations: on a GPU the copy engine faults.
 static CUresult copy_fault(lg_simdrv_context *context, const lg_simdrv_work *work) {
     lg_device_fault fault = {.error = CUDA_ERROR_ILLEGAL_ADDRESS,
-                             .kind = "copy out of bounds",
+                             .kind = LG_DEVICE_FAULT_COPY,
+                             .write = work->kind != LG_SIMDRV_READ,
                              .launch = context->n_launches,
                              .address = work->address,
                              .bytes = (int64_t)work->bytes,

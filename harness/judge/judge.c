@@ -92,14 +92,15 @@ static const char *memory_text(const judging *j) {
         return lg_arena_printf(j->arena, "the device reported %s", status);
     }
     lg_str text = {0};
-    lg_str_printf(&text, "%s of %" PRId64 " bytes", m->kind ? m->kind : "bad access", m->bytes);
+    lg_str_printf(&text, "%s of %" PRId64 " bytes", lg_device_fault_name(m->kind, m->write),
+                  m->bytes);
     if (m->buffer && m->distance != 0) {
         lg_str_printf(&text,
                       m->distance > 0 ? ", byte %" PRId64 " past the end of `%s`"
                                       : ", %" PRId64 " bytes before `%s`",
                       (int64_t)llabs(m->distance), m->buffer);
     }
-    if (m->buffer && m->distance == 0 && strstr(text.text, "out of bounds")) {
+    if (m->buffer && m->distance == 0 && m->kind == LG_DEVICE_FAULT_OUT_OF_BOUNDS) {
         lg_str_printf(&text, ", between the elements of `%s`", m->buffer);
     }
     if (m->null_arguments) {
@@ -117,6 +118,10 @@ static const char *memory_text(const judging *j) {
 // What ends a run the same way for a valid and an invalid batch; UNTESTED when nothing did.
 static lg_judgement judge_death(const judging *j) {
     const lg_observation *seen = j->seen;
+    if (seen->barrier.text && seen->status != LG_STATUS_OK) {
+        return conclude(j, seen->status == LG_STATUS_TIMEOUT ? LG_HANG : LG_CRASH, LG_DETECTOR_NONE,
+                        LG_REASON_BARRIER, lg_arena_strdup(j->arena, seen->barrier.text));
+    }
     switch (seen->status) {
     case LG_STATUS_OK:
     case LG_STATUS_ASSERT:
@@ -179,6 +184,10 @@ static lg_judgement judge_outputs(const judging *j) {
         lg_verdict verdict = j->seen->mode_failure_is_hang ? LG_HANG : LG_WRONG_RESULT;
         return conclude(j, verdict, LG_DETECTOR_REFERENCE, LG_REASON_MODE_FAILURE,
                         lg_arena_strdup(j->arena, j->seen->mode_failure));
+    }
+    if (j->seen->barrier.text) {
+        return conclude(j, LG_WRONG_RESULT, LG_DETECTOR_MEMORY_CHECK, LG_REASON_BARRIER,
+                        lg_arena_strdup(j->arena, j->seen->barrier.text));
     }
     if (j->seen->race) {
         return conclude(j, LG_WRONG_RESULT, LG_DETECTOR_MEMORY_CHECK, LG_REASON_RACE,

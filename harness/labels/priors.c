@@ -41,6 +41,7 @@ double lg_prior_of_cause(lg_cause cause) {
     case LG_CAUSE_GRADIENT_CONTRACT:
     case LG_CAUSE_SHARD_STATISTICS:
     case LG_CAUSE_RACE:
+    case LG_CAUSE_BAD_BARRIER:
     case LG_CAUSE_UNWRITTEN_OUTPUT:
     case LG_CAUSE_INPUT_OVERWRITTEN:
     case LG_CAUSE_WRONG_NORMALISATION:

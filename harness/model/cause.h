@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum lg_cause {
     LG_CAUSE_NONE = 0, // no fault injected / nothing concluded; its name is "none"
@@ -13,6 +14,10 @@ typedef enum lg_cause {
 #undef LG_CAUSE
     LG_N_CAUSES
 } lg_cause;
+
+typedef uint64_t lg_cause_set; // of bits
+#define LG_CAUSE_BIT(cause) (UINT64_C(1) << (cause))
+_Static_assert(LG_N_CAUSES <= 64, "a set of causes has a bit for each");
 
 typedef enum lg_cause_phase { LG_PHASE_NONE, LG_PHASE_DATA, LG_PHASE_KERNEL } lg_cause_phase;
 

@@ -133,7 +133,7 @@ static void print_detected(const lg_case_result *result, FILE *out) {
     if (seen->memory.present) {
         const lg_memory_finding *m = &seen->memory;
         field(out, "memory");
-        fprintf(out, "%s of %" PRId64 " bytes", m->kind ? m->kind : "bad access", m->bytes);
+        fprintf(out, "%s of %" PRId64 " bytes", lg_device_fault_name(m->kind, m->write), m->bytes);
         if (m->file) {
             fprintf(out, ", %s:%d", m->file, m->line);
         }

@@ -155,7 +155,7 @@ static json_t *memory_json(const lg_observation *seen) {
         return json_null();
     }
     json_t *item = json_object();
-    json_object_set_new(item, "kind", text_json(m->kind));
+    json_object_set_new(item, "kind", text_json(lg_device_fault_name(m->kind, m->write)));
     json_object_set_new(item, "bytes", json_integer(m->bytes));
     json_object_set_new(item, "buffer", text_json(m->buffer));
     json_object_set_new(item, "distance", json_integer(m->distance));

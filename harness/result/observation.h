@@ -5,6 +5,7 @@
 #define LG_RESULT_OBSERVATION_H
 
 #include "manifest/manifest.h"
+#include "model/device_fault.h"
 #include "support/arena.h"
 
 #include <stdbool.h>
@@ -48,8 +49,8 @@ typedef struct lg_launch {
 // A bad access the engine found (compute-sanitizer's memcheck, without a GPU).
 typedef struct lg_memory_finding {
     bool present;
-    const char *kind; // "read out of bounds", "write to read-only memory", "misaligned read",
-                      // "null pointer read", …
+    lg_device_fault_kind kind;
+    bool write;
     uint64_t address;
     int64_t bytes;              // size of the access
     const char *buffer;         // nearest buffer by its argument name ("input", "target"), or NULL
@@ -61,6 +62,13 @@ typedef struct lg_memory_finding {
     int64_t block[3];
     int64_t thread[3];
 } lg_memory_finding;
+
+// A barrier or warp exchange used wrongly, as the engine tells it.
+typedef struct lg_barrier_finding {
+    const char *text; // NULL: none
+    const char *file; // kernel source, or NULL
+    int line;
+} lg_barrier_finding;
 
 typedef enum lg_device_status {
     LG_STATUS_OK = 0,
@@ -113,7 +121,8 @@ typedef struct lg_observation {
     int64_t n_records_dropped;
     lg_fault_record *records; // n_records of them
     lg_memory_finding memory;
-    const char *race; // sanitizer text of a race or divergent barrier, or NULL
+    const char *race; // text of the race check, or NULL
+    lg_barrier_finding barrier;
     // How an output depends on the order in which blocks and warps run, in words; NULL: it does
     // not, or nobody looked.
     const char *order;

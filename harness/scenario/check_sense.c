@@ -169,7 +169,7 @@ void lg_scenario_check_prospects(lg_scenario_reader *reader) {
         check_cause(reader, "expect.cause", expect->cause);
     }
     for (int i = LG_CAUSE_NONE + 1; i < LG_N_CAUSES; i++) {
-        if (expect->causes & UINT32_C(1) << i) {
+        if (expect->causes & LG_CAUSE_BIT(i)) {
             check_cause(reader, "expect.causes", (lg_cause)i);
         }
     }

@@ -77,10 +77,10 @@ static void write_words(lg_str *out, const char *key, const char *text) {
     }
 }
 
-static void write_causes(lg_str *out, uint32_t causes) {
+static void write_causes(lg_str *out, lg_cause_set causes) {
     bool first = true;
     for (int i = LG_CAUSE_NONE + 1; i < LG_N_CAUSES; i++) {
-        if (causes & UINT32_C(1) << i) {
+        if (causes & LG_CAUSE_BIT(i)) {
             lg_str_printf(out, "%s%s", first ? "  causes: [" : ", ", lg_cause_name((lg_cause)i));
             first = false;
         }

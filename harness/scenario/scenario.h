@@ -136,7 +136,7 @@ typedef struct lg_expect {
     lg_verdict verdict;
     bool has_cause;
     lg_cause cause;
-    uint32_t causes; // bit (1 << lg_cause) of each that must be among those named; 0: not asked
+    lg_cause_set causes; // each must be among those named; 0: not asked
     bool has_rows;
     lg_i64_list rows;
     bool has_attribution;

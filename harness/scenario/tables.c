@@ -39,6 +39,7 @@
 
 #define ALL_PLACES (LG_PLACE_LOGITS | LG_PLACE_TARGETS | LG_PLACE_WEIGHT)
 #define FK(id) (UINT32_C(1) << LG_CAUSE_##id)
+_Static_assert(LG_CAUSE_MISSING_CHECK <= 32, "tags have a bit for each fault of the data");
 #define ROW_FAULTS                                                                                 \
     (FK(LABEL_EQUALS_WIDTH) | FK(NEGATIVE_LABELS) | FK(SENTINEL_MISMATCH) | FK(FLOAT_TARGETS) |    \
      FK(CORRUPT_LABELS) | FK(TARGET_DTYPE) | FK(VALUE_DOMAIN) | FK(BCE_RANGE) |                    \

@@ -279,7 +279,7 @@ static void observe(running_case *c) {
     lg_judgement shows = lg_judge_run(&c->facts.run, c->arena);
     c->facts.run_shows = shows;
     if (shows.kernel_fault && shows.verdict == LG_WRONG_RESULT && seen->status == LG_STATUS_OK &&
-        !seen->race) {
+        !seen->race && !seen->barrier.text) {
         seen->order = lg_find_order_dependence(c->device, &request, seen, &seen->arena);
     }
     if (shows.verdict == LG_PASS && what->mode == LG_MODE_BLOCKING) {

@@ -104,10 +104,10 @@ static void check_cause(const lg_case_result *result, lg_str *wanted, lg_str *di
 // Every one of them is named, whatever else is.
 static void check_causes(const lg_case_result *result, lg_str *wanted, lg_str *differs) {
     const lg_finding *finding = &result->finding;
-    uint32_t causes = result->what->scenario->expect.causes;
+    lg_cause_set causes = result->what->scenario->expect.causes;
     for (int i = LG_CAUSE_NONE + 1; i < LG_N_CAUSES; i++) {
         const char *name = lg_cause_name((lg_cause)i);
-        if (!(causes & UINT32_C(1) << i)) {
+        if (!(causes & LG_CAUSE_BIT(i))) {
             continue;
         }
         lg_str_printf(wanted, ", cause %s", name);

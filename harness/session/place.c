@@ -34,6 +34,11 @@ void lg_case_place(lg_device_session *device, const lg_batch *passed, lg_case_ru
             .file = seen->memory.file, .line = seen->memory.line, .what = "the bad access"};
         return;
     }
+    if (seen->barrier.text && seen->barrier.file) {
+        result->place = (lg_source_place){
+            .file = seen->barrier.file, .line = seen->barrier.line, .what = "the barrier"};
+        return;
+    }
     const lg_stage *failed = lg_observation_failed_stage(seen, result->what->kernel);
     const lg_stage *stage = failed ? failed : stage_to_blame(result);
     if (stage && !lg_device_entry_place(device, result->what->kernel, stage, passed->input.dtype,

@@ -90,10 +90,10 @@ bool lg_shrink_is_out_of_runs(const lg_shrinker *s) {
     return s->n_runs >= s->max_runs;
 }
 
-static uint32_t named_of(const lg_shrink_seen *seen) {
-    uint32_t named = UINT32_C(1) << seen->cause;
+static lg_cause_set named_of(const lg_shrink_seen *seen) {
+    lg_cause_set named = LG_CAUSE_BIT(seen->cause);
     for (int i = 0; i < seen->n_named; i++) {
-        named |= UINT32_C(1) << seen->named[i];
+        named |= LG_CAUSE_BIT(seen->named[i]);
     }
     return named;
 }

@@ -39,7 +39,7 @@ static void set_expectation(const lg_shrinker *s, lg_scenario *scenario) {
     lg_expect *expect = &scenario->expect;
     *expect = (lg_expect){0};
     for (int i = 0; i < s->seen.n_named; i++) {
-        expect->causes |= UINT32_C(1) << s->seen.named[i];
+        expect->causes |= LG_CAUSE_BIT(s->seen.named[i]);
     }
     // A bit for each cause that is named; one alone is a cause. A batch that is fine has neither.
     if ((expect->causes & (expect->causes - 1)) == 0) {

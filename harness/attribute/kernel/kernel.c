@@ -54,11 +54,11 @@ static bool is_dead(const lg_suspicion *s) {
 // A bad access, although every label is valid: by what the batch gives room for. 0: for nothing.
 static int guess_memory(const lg_suspicion *s, lg_guess *out) {
     const lg_memory_finding *memory = &s->seen->memory;
-    bool misaligned = s->seen->status == LG_STATUS_MISALIGNED ||
-                      (memory->kind && strstr(memory->kind, "misaligned"));
+    bool misaligned =
+        s->seen->status == LG_STATUS_MISALIGNED || memory->kind == LG_DEVICE_FAULT_MISALIGNED;
     const char *buffer = memory->buffer ? memory->buffer : "a buffer";
     int n = 0;
-    if (memory->kind && strncmp(memory->kind, "null", 4) == 0) {
+    if (memory->kind == LG_DEVICE_FAULT_NULL_POINTER) {
         const char *argument = memory->null_arguments ? memory->null_arguments : "an argument";
         const char *why = lg_arena_printf(s->arena,
                                           "%s, which this call leaves out (null), is used as if it "
@@ -166,6 +166,10 @@ int lg_diagnose_kernel(const lg_diagnosis *d, lg_guess *out) {
     lg_cause cause = lg_suspect_overwritten(&s, &why);
     if (cause != LG_CAUSE_NONE) {
         *out = (lg_guess){cause, 1, why};
+        return 1;
+    }
+    if (s.seen->barrier.text) {
+        *out = (lg_guess){LG_CAUSE_BAD_BARRIER, 1, lg_arena_strdup(s.arena, s.seen->barrier.text)};
         return 1;
     }
     const char *race = s.seen->race ? s.seen->race : s.seen->order;

@@ -81,17 +81,18 @@ static bool check_operands(lg_exec *x, lg_warp *warp, char *regs, const lg_insn 
     *number = first_value(regs + insn->src[0], active);
     *expected = insn->aux[2] ? first_value(regs + insn->src[1], active) : 0;
     if (*number >= LG_N_BARRIERS) {
-        lg_raise(x, insn, lane, LG_SIM_ILLEGAL_INSTRUCTION, "bad barrier",
+        lg_raise(x, insn, lane, LG_SIM_ILLEGAL_INSTRUCTION, LG_DEVICE_FAULT_NO_SUCH_BARRIER,
                  "barrier %u does not exist: there are 16", *number);
         return false;
     }
     if (insn->aux[2] && (*expected == 0 || *expected % LG_LANES)) {
-        lg_raise(x, insn, lane, LG_SIM_ILLEGAL_INSTRUCTION, "bad barrier",
+        lg_raise(x, insn, lane, LG_SIM_ILLEGAL_INSTRUCTION, LG_DEVICE_FAULT_BARRIER_COUNT,
                  "barrier for %u threads: a multiple of 32 is needed", *expected);
         return false;
     }
     if (active != warp->live) {
-        lg_raise(x, insn, __builtin_ctz(warp->live & ~active), LG_SIM_BARRIER, "divergent barrier",
+        lg_raise(x, insn, __builtin_ctz(warp->live & ~active), LG_SIM_BARRIER,
+                 LG_DEVICE_FAULT_DIVERGENT_BARRIER,
                  "barrier %u is reached by %d of the %d threads of a warp: the others can never "
                  "reach it together with them",
                  *number, __builtin_popcount(active), __builtin_popcount(warp->live));
@@ -159,7 +160,7 @@ void lg_barrier_deadlock(lg_exec *x) {
             int n_waiting = __builtin_popcount(barrier->waiting);
             x->warp = warp;
             lg_raise(x, warp->ip - 1, __builtin_ctz(warp->barrier_lanes), LG_SIM_BARRIER,
-                     "barrier deadlock",
+                     LG_DEVICE_FAULT_BARRIER_DEADLOCK,
                      "barrier %d waits for ever: %d of %d warps are at it, the others ended or "
                      "wait elsewhere",
                      warp->barrier, n_waiting, x->n_warps);

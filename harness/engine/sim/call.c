@@ -68,13 +68,13 @@ bool lg_call_enter(lg_exec *x, lg_warp *warp, const lg_insn *insn, int function,
     const lg_call *call = &caller->calls[insn->imm];
     int lane = __builtin_ctz(lanes);
     if (!fits(call, code->ptx)) {
-        lg_raise(x, insn, lane, LG_SIM_ILLEGAL_INSTRUCTION, "bad call",
+        lg_raise(x, insn, lane, LG_SIM_ILLEGAL_INSTRUCTION, LG_DEVICE_FAULT_BAD_CALL,
                  "call of %s with other arguments than it has", code->ptx->name);
         return false;
     }
     uint64_t local = warp->local_top + code->ptx->local_bytes;
     if (warp->depth + 1 >= LG_MAX_CALLS || local > LG_MAX_LOCAL_BYTES) {
-        lg_raise(x, insn, lane, LG_SIM_STACK_OVERFLOW, "stack overflow",
+        lg_raise(x, insn, lane, LG_SIM_STACK_OVERFLOW, LG_DEVICE_FAULT_STACK_OVERFLOW,
                  "stack overflow: %d calls deep, %llu bytes of local memory a thread",
                  warp->depth + 1, (unsigned long long)local);
         return false;

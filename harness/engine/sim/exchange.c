@@ -24,9 +24,9 @@ static const char *mnemonic(const lg_exec *x, const lg_insn *insn) {
     return x->warp->frames[x->warp->depth].code->ptx->insns[insn->index].text;
 }
 
-static void find(lg_exec *x, const lg_insn *insn, uint32_t lane, const char *kind,
+static void find(lg_exec *x, const lg_insn *insn, uint32_t lane, lg_device_fault_kind kind,
                  const char *what) {
-    lg_find_access(x, insn, (int)lane, kind, LG_SPACE_LOCAL, 0, 0, what);
+    lg_find(x, insn, (int)lane, (lg_sim_fault){.kind = kind, .space = LG_SPACE_LOCAL}, what);
 }
 
 // The lanes of `mask` that execute the instruction with this mask.
@@ -47,14 +47,14 @@ static void check_lane(lg_exec *x, const lg_insn *insn, uint32_t lane, const cha
     if (!(mask >> lane & 1)) {
         snprintf(text, sizeof text, "%.48s by lane %u, which its own member mask 0x%x leaves out",
                  mnemonic(x, insn), lane, mask);
-        find(x, insn, lane, "warp barrier left out its own lane", text);
+        find(x, insn, lane, LG_DEVICE_FAULT_OWN_LANE_LEFT_OUT, text);
     } else if (absent) {
         uint32_t first = (uint32_t)__builtin_ctz(absent);
         snprintf(text, sizeof text,
                  "%.48s with member mask 0x%x, but lane %u %s: it would be waited for",
                  mnemonic(x, insn), mask, first,
                  active >> first & 1 ? "names another mask" : "is not there");
-        find(x, insn, lane, "warp barrier without its lanes", text);
+        find(x, insn, lane, LG_DEVICE_FAULT_ABSENT_LANE, text);
     }
 }
 

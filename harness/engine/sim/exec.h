@@ -382,11 +382,12 @@ void lg_exchange(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active);
 void lg_warp_sync(lg_exec *x, char *regs, const lg_insn *insn, uint32_t active);
 
 // fault.c. The first error of a launch stays; a sanitizer finding gives way to an error.
-void lg_raise(lg_exec *x, const lg_insn *insn, int lane, lg_sim_status status, const char *kind,
-              const char *format, ...) __attribute__((format(printf, 6, 7)));
+void lg_raise(lg_exec *x, const lg_insn *insn, int lane, lg_sim_status status,
+              lg_device_fault_kind kind, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
 void lg_raise_access(lg_exec *x, const lg_insn *insn, int lane, lg_ptx_space space,
                      uint64_t address, uint32_t bytes, bool write);
-void lg_find_access(lg_exec *x, const lg_insn *insn, int lane, const char *kind, lg_ptx_space space,
-                    uint64_t address, uint32_t bytes, const char *what);
+// Of an access; of lanes, where `bytes` is 0.
+void lg_find(lg_exec *x, const lg_insn *insn, int lane, lg_sim_fault fault, const char *what);
 
 #endif

@@ -109,9 +109,11 @@ static void check(lg_exec *x, const lg_insn *insn, uint32_t lane, lg_alloc *allo
         return;
     }
     if (x->checks & LG_SIM_CHECK_INIT && !lg_memory_is_written(alloc, offset, bytes)) {
-        lg_find_access(x, insn, (int)lane, "uninitialised read", LG_SPACE_GLOBAL,
-                       alloc->base + offset, bytes,
-                       "atomic update of global memory that was never written");
+        lg_sim_fault fault = {.kind = LG_DEVICE_FAULT_UNINITIALISED,
+                              .address = alloc->base + offset,
+                              .bytes = bytes,
+                              .space = LG_SPACE_GLOBAL};
+        lg_find(x, insn, (int)lane, fault, "atomic update of global memory that was never written");
     }
     lg_memory_mark_written(alloc, offset, bytes);
 }

@@ -55,9 +55,11 @@ static void check_lane(lg_exec *x, const lg_insn *insn, uint32_t lane, const tar
     if (write) {
         lg_memory_mark_written(alloc, to->offset, bytes);
     } else if (x->checks & LG_SIM_CHECK_INIT && !lg_memory_is_written(alloc, to->offset, bytes)) {
-        lg_find_access(x, insn, (int)lane, "uninitialised read", (lg_ptx_space)form.space,
-                       alloc->base + to->offset, bytes,
-                       "read of global memory that was never written");
+        lg_sim_fault fault = {.kind = LG_DEVICE_FAULT_UNINITIALISED,
+                              .address = alloc->base + to->offset,
+                              .bytes = bytes,
+                              .space = (lg_ptx_space)form.space};
+        lg_find(x, insn, (int)lane, fault, "read of global memory that was never written");
     }
 }
 

@@ -67,8 +67,8 @@ static bool is_news(const lg_exec *x, bool is_error) {
     return is_error ? x->result->status == LG_SIM_OK : !x->result->has_fault;
 }
 
-void lg_raise(lg_exec *x, const lg_insn *insn, int lane, lg_sim_status status, const char *kind,
-              const char *format, ...) {
+void lg_raise(lg_exec *x, const lg_insn *insn, int lane, lg_sim_status status,
+              lg_device_fault_kind kind, const char *format, ...) {
     if (!is_news(x, true)) {
         return;
     }
@@ -137,22 +137,21 @@ static bool nearest_window(const lg_exec *x, lg_sim_fault *fault) {
 // Nothing is ever allocated below: what lies there comes of a null pointer and an index.
 enum { NULL_BYTES = 65536 };
 
-static const char *access_kind(const lg_sim_fault *fault, const lg_alloc *nearest, bool in_window,
-                               bool write) {
+static lg_device_fault_kind access_kind(const lg_sim_fault *fault, const lg_alloc *nearest,
+                                        bool in_window) {
+    bool inside = fault->has_nearest && fault->distance == 0;
+    bool closed = nearest && !nearest->read_only; // memory that nobody has opened
     if (fault->address % fault->bytes) {
-        return write ? "misaligned write" : "misaligned read";
+        return LG_DEVICE_FAULT_MISALIGNED;
     }
     if (!in_window && fault->address < NULL_BYTES) {
-        return write ? "null pointer write" : "null pointer read";
+        return LG_DEVICE_FAULT_NULL_POINTER;
     }
-    if (nearest && fault->distance == 0 && !nearest->live) {
-        return write ? "write to freed memory" : "read of freed memory";
+    if (nearest && inside && !nearest->live) {
+        return LG_DEVICE_FAULT_FREED;
     }
-    bool closed = nearest && !nearest->read_only; // memory that nobody has opened
-    if (write && fault->has_nearest && fault->distance == 0 && !closed) {
-        return "write to read-only memory";
-    }
-    return write ? "write out of bounds" : "read out of bounds";
+    return fault->write && inside && !closed ? LG_DEVICE_FAULT_READ_ONLY
+                                             : LG_DEVICE_FAULT_OUT_OF_BOUNDS;
 }
 
 static void describe_distance(const lg_sim_fault *fault, const lg_alloc *nearest, char *out,
@@ -179,49 +178,49 @@ static void describe_distance(const lg_sim_fault *fault, const lg_alloc *nearest
     }
 }
 
+// Where the address lies: the allocation or window nearest to it.
+static const lg_alloc *set_nearest(const lg_exec *x, lg_sim_fault *fault, bool *in_window) {
+    *in_window = nearest_window(x, fault);
+    if (*in_window) {
+        return NULL;
+    }
+    const lg_alloc *nearest =
+        lg_memory_nearest(x->sim, fault->address, fault->bytes, &fault->distance);
+    if (nearest) {
+        fault->has_nearest = true;
+        fault->nearest_base = nearest->base;
+        fault->nearest_bytes = nearest->full_bytes;
+    }
+    return nearest;
+}
+
 void lg_raise_access(lg_exec *x, const lg_insn *insn, int lane, lg_ptx_space space,
                      uint64_t address, uint32_t bytes, bool write) {
     if (!is_news(x, true)) {
         return;
     }
-    lg_sim_fault fault = {.address = address, .bytes = bytes, .space = space};
+    lg_sim_fault fault = {.address = address, .bytes = bytes, .space = space, .write = write};
     set_place(x, insn, lane, &fault);
-    const lg_alloc *nearest = NULL;
-    bool in_window = nearest_window(x, &fault);
-    if (!in_window) {
-        nearest = lg_memory_nearest(x->sim, address, bytes, &fault.distance);
-        if (nearest) {
-            fault.has_nearest = true;
-            fault.nearest_base = nearest->base;
-            fault.nearest_bytes = nearest->full_bytes;
-        }
-    }
-    fault.kind = access_kind(&fault, nearest, in_window, write);
+    bool in_window;
+    const lg_alloc *nearest = set_nearest(x, &fault, &in_window);
+    fault.kind = access_kind(&fault, nearest, in_window);
     char distance[192], what[320];
     describe_distance(&fault, nearest, distance, sizeof distance);
-    snprintf(what, sizeof what, "%s of %" PRIu32 " bytes at 0x%" PRIx64 "%s", fault.kind, bytes,
-             address, distance);
+    snprintf(what, sizeof what, "%s of %" PRIu32 " bytes at 0x%" PRIx64 "%s",
+             lg_device_fault_name(fault.kind, write), bytes, address, distance);
     set_text(x, &fault, what);
     x->result->status = address % bytes ? LG_SIM_MISALIGNED : LG_SIM_ILLEGAL_ADDRESS;
     x->result->has_fault = true;
     x->result->fault = fault;
 }
 
-void lg_find_access(lg_exec *x, const lg_insn *insn, int lane, const char *kind, lg_ptx_space space,
-                    uint64_t address, uint32_t bytes, const char *what) {
+void lg_find(lg_exec *x, const lg_insn *insn, int lane, lg_sim_fault fault, const char *what) {
     if (!is_news(x, false)) {
         return;
     }
-    lg_sim_fault fault = {.kind = kind, .address = address, .bytes = bytes, .space = space};
     set_place(x, insn, lane, &fault);
-    if (!nearest_window(x, &fault)) {
-        const lg_alloc *nearest = lg_memory_nearest(x->sim, address, bytes, &fault.distance);
-        if (nearest) {
-            fault.has_nearest = true;
-            fault.nearest_base = nearest->base;
-            fault.nearest_bytes = nearest->full_bytes;
-        }
-    }
+    bool in_window;
+    set_nearest(x, &fault, &in_window);
     set_text(x, &fault, what);
     x->result->has_fault = true;
     x->result->fault = fault;

@@ -122,7 +122,7 @@ static bool prepare_regs(lg_exec *x, lg_frame *frame, const lg_code *code) {
         frame->capacity = frame->regs ? code->frame_bytes : 0;
         frame->filled = NULL;
         if (!frame->regs) {
-            lg_raise(x, NULL, 0, LG_SIM_OUT_OF_MEMORY, "out of memory",
+            lg_raise(x, NULL, 0, LG_SIM_OUT_OF_MEMORY, LG_DEVICE_FAULT_OUT_OF_MEMORY,
                      "no memory for the registers of a warp");
             return false;
         }
@@ -138,7 +138,7 @@ static bool grow_local(lg_exec *x, lg_warp *warp, uint64_t bytes) {
     uint64_t capacity = bytes + bytes / 2 + 64;
     uint32_t *grown = lg_buffer_alloc(capacity * LG_LANES);
     if (!grown) {
-        lg_raise(x, NULL, 0, LG_SIM_OUT_OF_MEMORY, "out of memory",
+        lg_raise(x, NULL, 0, LG_SIM_OUT_OF_MEMORY, LG_DEVICE_FAULT_OUT_OF_MEMORY,
                  "no memory for the local memory of a warp");
         return false;
     }

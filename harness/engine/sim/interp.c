@@ -37,7 +37,7 @@ static bool indexed_branch(lg_exec *x, lg_warp *warp, const char *regs, const lg
     uint32_t index;
     memcpy(&index, regs + insn->src[0] + first * 4, sizeof index);
     if (index >= (uint32_t)table->n) {
-        lg_raise(x, insn, first, LG_SIM_ILLEGAL_INSTRUCTION, "bad branch index",
+        lg_raise(x, insn, first, LG_SIM_ILLEGAL_INSTRUCTION, LG_DEVICE_FAULT_BRANCH_INDEX,
                  "brx.idx with index %u of %d labels", index, table->n);
         return false;
     }
@@ -61,7 +61,7 @@ static bool indirect_call(lg_exec *x, lg_warp *warp, const char *regs, const lg_
     uint64_t function = offset / 16;
     if (offset % 16 || function >= (uint64_t)x->module->ptx->n_functions ||
         x->module->codes[function].n_insns == 0 || x->module->ptx->functions[function].is_entry) {
-        lg_raise(x, insn, first, LG_SIM_ILLEGAL_INSTRUCTION, "bad call",
+        lg_raise(x, insn, first, LG_SIM_ILLEGAL_INSTRUCTION, LG_DEVICE_FAULT_BAD_CALL,
                  "call through 0x%llx, which is no function", (unsigned long long)target);
         return false;
     }
@@ -78,7 +78,7 @@ static bool turn_is_over(lg_exec *x, const lg_warp *warp, const lg_insn *insn, l
     }
     *stop = LG_STOP_TURN;
     if (x->n >= x->budget) {
-        lg_raise(x, insn, __builtin_ctz(warp->mask), LG_SIM_TIMEOUT, "timeout",
+        lg_raise(x, insn, __builtin_ctz(warp->mask), LG_SIM_TIMEOUT, LG_DEVICE_FAULT_TIMEOUT,
                  "still running after %llu warp instructions", (unsigned long long)x->n);
         *stop = LG_STOP_FAULT;
     }
@@ -118,7 +118,7 @@ static lg_stop run_rare(lg_exec *x, lg_warp *warp, char *regs, const lg_insn *in
         ok = lg_vprintf(x, regs, insn, active);
         break;
     case LG_KIND_TRAP:
-        lg_raise(x, insn, __builtin_ctz(active), LG_SIM_TRAP, "trap", "trap");
+        lg_raise(x, insn, __builtin_ctz(active), LG_SIM_TRAP, LG_DEVICE_FAULT_TRAP, "trap");
         ok = false;
         break;
     case LG_KIND_BARRIER:

@@ -67,7 +67,7 @@ static bool assert_line(lg_exec *x, const char *regs, const lg_insn *insn, uint3
                       thread % size[0], thread / size[0] % size[1], thread / size[0] / size[1],
                       lg_str_text(&expression));
         add_log(x, lg_str_text(&line));
-        lg_raise(x, insn, (int)lane, LG_SIM_ASSERT, "assert", "assertion `%s` failed",
+        lg_raise(x, insn, (int)lane, LG_SIM_ASSERT, LG_DEVICE_FAULT_ASSERT, "assertion `%s` failed",
                  lg_str_text(&expression));
     }
     lg_str_free(&expression);

@@ -21,7 +21,7 @@ static bool refuse(lg_exec *x, const char *format, ...) {
     va_start(args, format);
     char *why = lg_xvasprintf(format, args);
     va_end(args);
-    lg_raise(x, NULL, 0, LG_SIM_LAUNCH_REFUSED, "launch refused", "%s: %s",
+    lg_raise(x, NULL, 0, LG_SIM_LAUNCH_REFUSED, LG_DEVICE_FAULT_LAUNCH_REFUSED, "%s: %s",
              x->code->ptx ? x->code->ptx->name : "launch", why);
     free(why);
     return false;
@@ -224,8 +224,8 @@ static bool within_budget(lg_exec *x) {
     if (x->n < x->budget) {
         return true;
     }
-    lg_raise(x, NULL, 0, LG_SIM_TIMEOUT, "timeout", "blocks left after %llu warp instructions",
-             (unsigned long long)x->n);
+    lg_raise(x, NULL, 0, LG_SIM_TIMEOUT, LG_DEVICE_FAULT_TIMEOUT,
+             "blocks left after %llu warp instructions", (unsigned long long)x->n);
     return false;
 }
 
@@ -237,7 +237,8 @@ static bool prepare_memory(lg_exec *x, char **shared) {
     }
     bool ok = sim->warps && (*shared || !x->shared_bytes);
     if (!ok) {
-        lg_raise(x, NULL, 0, LG_SIM_OUT_OF_MEMORY, "out of memory", "no memory for the launch");
+        lg_raise(x, NULL, 0, LG_SIM_OUT_OF_MEMORY, LG_DEVICE_FAULT_OUT_OF_MEMORY,
+                 "no memory for the launch");
         return false;
     }
     if (x->checks & LG_SIM_CHECK_RACE) {

@@ -103,8 +103,8 @@ static bool prepare_lines(lg_race_op *op) {
     bool shared = is_shared(op->x, op->alloc);
     lg_alloc *alloc = shared ? &op->x->sim->shared : op->alloc; // one of its two windows
     if (!lg_race_need_lines(op->x->race, alloc, shift, shared)) {
-        lg_raise(op->x, op->insn, __builtin_ctz(op->active), LG_SIM_OUT_OF_MEMORY, "out of memory",
-                 "no memory for the race check");
+        lg_raise(op->x, op->insn, __builtin_ctz(op->active), LG_SIM_OUT_OF_MEMORY,
+                 LG_DEVICE_FAULT_OUT_OF_MEMORY, "no memory for the race check");
         return false;
     }
     op->lines = alloc->lines;

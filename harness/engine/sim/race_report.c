@@ -41,8 +41,12 @@ static const char *name_access(int how) {
 static void find(const lg_race_op *op, uint32_t lane, const char *text) {
     uint64_t offset = lg_race_offset(op, lane);
     bool shared = op->lines->shared;
-    lg_find_access(op->x, op->insn, (int)lane, "race", shared ? LG_SPACE_SHARED : LG_SPACE_GLOBAL,
-                   shared ? offset : op->alloc->base + offset, op->bytes, text);
+    lg_sim_fault fault = {.kind = LG_DEVICE_FAULT_RACE,
+                          .write = op->how & LG_RACE_WRITE,
+                          .space = shared ? LG_SPACE_SHARED : LG_SPACE_GLOBAL,
+                          .address = shared ? offset : op->alloc->base + offset,
+                          .bytes = op->bytes};
+    lg_find(op->x, op->insn, (int)lane, fault, text);
 }
 
 void lg_race_report(const lg_race_op *op, uint32_t lane, const lg_race_use *other, int other_lane) {

@@ -16,6 +16,7 @@
 #define LG_ENGINE_SIM_SIM_H
 
 #include "engine/ptx/ast.h"
+#include "model/device_fault.h"
 #include "support/error.h"
 #include "support/str.h"
 
@@ -44,15 +45,14 @@ typedef enum lg_sim_check { // bits; the bounds checks of every access are alway
     // What a check finds is in `fault` with has_fault set; the launch goes on and its status stays
     // what
     // it would be without the check.
-    LG_SIM_CHECK_INIT = 1, // reads of global memory never written: "uninitialised read"
-    LG_SIM_CHECK_RACE = 2, // races on shared and global memory (race.h): "race"
+    LG_SIM_CHECK_INIT = 1, // reads of global memory never written
+    LG_SIM_CHECK_RACE = 2, // races on shared and global memory (race.h)
 } lg_sim_check;
 
 // The first fault of a launch. Strings belong to the launch result.
 typedef struct lg_sim_fault {
-    const char *kind; // "read out of bounds", "write out of bounds", "read of freed memory", "write
-                      // to read-only memory", "misaligned read", "null pointer read", "assert",
-                      // "trap", "race", …
+    lg_device_fault_kind kind;
+    bool write; // of an access
     uint64_t address;
     uint32_t bytes;
     lg_ptx_space space;

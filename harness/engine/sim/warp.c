@@ -52,8 +52,8 @@ bool lg_warp_resume(lg_warp *warp) {
 
 static bool push(lg_exec *x, lg_warp *warp, const lg_insn *insn, lg_simt entry) {
     if (warp->n_simt == LG_SIMT_DEPTH) {
-        lg_raise(x, insn, __builtin_ctz(entry.mask), LG_SIM_STACK_OVERFLOW, "stack overflow",
-                 "stack overflow: too many divergent paths");
+        lg_raise(x, insn, __builtin_ctz(entry.mask), LG_SIM_STACK_OVERFLOW,
+                 LG_DEVICE_FAULT_STACK_OVERFLOW, "stack overflow: too many divergent paths");
         return false;
     }
     warp->simt[warp->n_simt++] = entry;

@@ -145,7 +145,7 @@ static void test_run_evidence_prints(void) {
                            .n_records = 1,
                            .records = &record,
                            .memory = {.present = true,
-                                      .kind = "read out of bounds",
+                                      .kind = LG_DEVICE_FAULT_OUT_OF_BOUNDS,
                                       .bytes = 4,
                                       .buffer = "input",
                                       .distance = 20}};

@@ -95,6 +95,23 @@ static const char devrun_source[] =
     "    __syncwarp();\n"
     "    if (row < samples) { output[row] = -input[row * width + target[row]] * one; }\n"
     "}\n"
+    "KERNEL no_barrier(ARGS) {\n"
+    "    ROW;\n"
+    "    asm volatile(\"bar.sync %0;\" ::\"r\"((int)samples) : \"memory\");\n"
+    "    if (row < samples) { output[row] = -input[row * width + target[row]]; }\n"
+    "}\n"
+    "KERNEL half_a_warp(ARGS) {\n"
+    "    ROW;\n"
+    "    if (threadIdx.x < 16) { __syncthreads(); }\n"
+    "    else { output[row] = width; }\n"
+    "}\n"
+    "KERNEL absent_lanes(ARGS) {\n"
+    "    ROW;\n"
+    "    if (row < 5) {\n"
+    "        float value = -input[row * width + target[row]];\n"
+    "        output[row] = value + 0 * __shfl_xor_sync(0xffffffffu, value, 1);\n"
+    "    }\n"
+    "}\n"
     "// Right for one warp only: the others' sums are lost.\n"
     "KERNEL one_warp(float *output, const float *input, i64 elements) {\n"
     "    float sum = 0;\n"
@@ -118,7 +135,8 @@ static const char devrun_manifest[] =
     "kernels:\n" DEVRUN_ROWS("right") DEVRUN_ROWS("unwritten") DEVRUN_ROWS("past_output")
         DEVRUN_ROWS("before_output") DEVRUN_ROWS("past_input") DEVRUN_ROWS("write_target")
             DEVRUN_ROWS("misaligned") DEVRUN_ROWS("trapped") DEVRUN_ROWS("endless")
-                DEVRUN_ROWS("says") //
+                DEVRUN_ROWS("says") DEVRUN_ROWS("no_barrier") DEVRUN_ROWS("half_a_warp")
+                    DEVRUN_ROWS("absent_lanes") //
     "  - name: test/narrow\n" DEVRUN_COMMON "    stages:\n"
     "      - entry: narrow\n"
     "        grid: [1]\n"

@@ -113,7 +113,9 @@ static void test_inside(void) {
             LG_CHECK_ROW(rows[i].name, is_text(seen.input_written, rows[i].written));
             LG_CHECK_ROW(rows[i].name, seen.memory.present == (rows[i].beside != NULL));
             if (rows[i].beside) {
-                LG_CHECK_ROW(rows[i].name, is_text(seen.memory.kind, "write out of bounds"));
+                LG_CHECK_ROW(rows[i].name,
+                             is_text(lg_device_fault_name(seen.memory.kind, seen.memory.write),
+                                     "write out of bounds"));
                 LG_CHECK_ROW(rows[i].name, is_text(seen.memory.buffer, rows[i].beside));
                 LG_CHECK_ROW(rows[i].name, seen.memory.offset == rows[i].offset);
             }
@@ -144,7 +146,9 @@ static void test_outside(void) {
         lg_observation seen;
         CU_ASSERT_TRUE_FATAL(run(&f, "far/far", &batch, LG_MODE_BLOCKING, &seen));
         LG_CHECK_ROW(rows[i].name, seen.status == LG_STATUS_ILLEGAL_ADDRESS);
-        LG_CHECK_ROW(rows[i].name, is_text(seen.memory.kind, "read out of bounds"));
+        LG_CHECK_ROW(rows[i].name,
+                     is_text(lg_device_fault_name(seen.memory.kind, seen.memory.write),
+                             "read out of bounds"));
         LG_CHECK_ROW(rows[i].name, is_text(seen.memory.buffer, rows[i].buffer));
         LG_CHECK_ROW(rows[i].name, seen.memory.offset == rows[i].offset);
         LG_CHECK_ROW(rows[i].name, seen.memory.distance == rows[i].distance);

@@ -225,7 +225,8 @@ static void test_null(void) {
     lg_observation seen;
     CU_ASSERT_TRUE_FATAL(run(&f, "inputs/elementwise", &batch, LG_MODE_BLOCKING, &seen));
     CU_ASSERT_EQUAL(seen.status, LG_STATUS_ILLEGAL_ADDRESS);
-    CU_ASSERT_TRUE(is_text(seen.memory.kind, "null pointer write"));
+    CU_ASSERT_TRUE(
+        is_text(lg_device_fault_name(seen.memory.kind, seen.memory.write), "null pointer write"));
     CU_ASSERT_TRUE(is_text(seen.memory.null_arguments, "`weight`"));
     CU_ASSERT_EQUAL(seen.memory.address, 16);
     CU_ASSERT_PTR_NULL(seen.memory.buffer);

@@ -239,7 +239,9 @@ static void test_wrong_kernels(void) {
             LG_CHECK_ROW(row->kernel, seen.calls_later == (blocking ? 0 : 4));
             LG_CHECK_ROW(row->kernel, seen.memory.present == (row->kind != NULL));
             if (row->kind && seen.memory.present) {
-                LG_CHECK_ROW(row->kernel, strcmp(seen.memory.kind, row->kind) == 0);
+                LG_CHECK_ROW(row->kernel,
+                             strcmp(lg_device_fault_name(seen.memory.kind, seen.memory.write),
+                                    row->kind) == 0);
                 LG_CHECK_ROW(row->kernel,
                              seen.memory.buffer && strcmp(seen.memory.buffer, row->buffer) == 0);
                 LG_CHECK_ROW(row->kernel, seen.memory.distance == row->distance);
@@ -335,6 +337,42 @@ static void test_races(void) {
     tear_down(&f);
 }
 
+// A barrier used wrongly is a finding of its own, at its line, and no race.
+static void test_barriers(void) {
+    static const struct {
+        const char *kernel, *text, *source; // of the line that is named
+        lg_device_status status;
+    } rows[] = {
+        {"test/no_barrier", "barrier 37 does not exist", "bar.sync %0",
+         LG_STATUS_ILLEGAL_INSTRUCTION},
+        {"test/half_a_warp", "barrier 0 is reached by 16 of the 32", "__syncthreads",
+         LG_STATUS_TIMEOUT},
+        {"test/absent_lanes", "but lane 5 is not there", "__shfl_xor_sync", LG_STATUS_OK},
+    };
+    fixture f;
+    set_up(&f);
+    lg_batch batch = rows_batch();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        lg_observation seen;
+        CU_ASSERT_TRUE_FATAL(run(&f, rows[i].kernel, &batch, LG_MODE_BLOCKING, &seen));
+        const lg_barrier_finding *barrier = &seen.barrier;
+        LG_CHECK_ROW(rows[i].kernel, seen.status == rows[i].status);
+        LG_CHECK_ROW(rows[i].kernel, !seen.race && !seen.memory.present);
+        LG_CHECK_ROW(rows[i].kernel, barrier->text && strstr(barrier->text, rows[i].text));
+        const char *line = devrun_source;
+        for (int k = 1; k < barrier->line && line; k++) {
+            line = strchr(line, '\n');
+            line += line != NULL;
+        }
+        const char *at = line ? strstr(line, rows[i].source) : NULL;
+        LG_CHECK_ROW(rows[i].kernel, at && at < strchr(line, '\n'));
+        LG_CHECK_ROW(rows[i].kernel, barrier->file && strstr(barrier->file, "test.cu"));
+        lg_observation_free(&seen);
+    }
+    lg_batch_free(&batch);
+    tear_down(&f);
+}
+
 int main(void) {
     static const lg_test tests[] = {{"clean runs", test_clean},
                                     {"a bad label", test_bad_label},
@@ -342,6 +380,7 @@ int main(void) {
                                     {"fault records", test_records},
                                     {"wrong kernels", test_wrong_kernels},
                                     {"races", test_races},
+                                    {"barriers", test_barriers},
                                     {"fences", test_fences}};
     return run_devrun_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

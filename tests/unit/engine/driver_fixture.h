@@ -129,17 +129,19 @@ typedef struct ending {
     const char *entry;
     CUresult error;
     const char *error_name;
-    const char *kind; // of the device's own account
+    lg_device_fault_kind kind; // of the device's own account
 } ending;
 
 static const ending endings[] = {
-    {"assert", "fail_assert", CUDA_ERROR_ASSERT, "CUDA_ERROR_ASSERT", "assert"},
+    {"assert", "fail_assert", CUDA_ERROR_ASSERT, "CUDA_ERROR_ASSERT", LG_DEVICE_FAULT_ASSERT},
     {"illegal address", "fail_illegal", CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
-     "out of bounds"},
+     LG_DEVICE_FAULT_OUT_OF_BOUNDS},
     {"misaligned", "fail_misaligned", CUDA_ERROR_MISALIGNED_ADDRESS,
-     "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned"},
-    {"trap", "fail_trap", CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "trap"},
-    {"timeout", "fail_timeout", CUDA_ERROR_LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT", "timeout"},
+     "CUDA_ERROR_MISALIGNED_ADDRESS", LG_DEVICE_FAULT_MISALIGNED},
+    {"trap", "fail_trap", CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED",
+     LG_DEVICE_FAULT_TRAP},
+    {"timeout", "fail_timeout", CUDA_ERROR_LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT",
+     LG_DEVICE_FAULT_TIMEOUT},
 };
 enum { N_ENDINGS = sizeof endings / sizeof *endings };
 

@@ -45,7 +45,7 @@ static void with_assert_line_only(scene *s) {
 static void with_illegal_address(scene *s) {
     s->seen.status = LG_STATUS_ILLEGAL_ADDRESS;
     s->seen.memory = (lg_memory_finding){.present = true,
-                                         .kind = "read out of bounds",
+                                         .kind = LG_DEVICE_FAULT_OUT_OF_BOUNDS,
                                          .bytes = 4,
                                          .buffer = "input",
                                          .distance = 8,
@@ -55,7 +55,7 @@ static void with_illegal_address(scene *s) {
 
 static void with_null_weight(scene *s) {
     with_illegal_address(s);
-    s->seen.memory.kind = "null pointer read";
+    s->seen.memory.kind = LG_DEVICE_FAULT_NULL_POINTER;
     s->seen.memory.buffer = NULL;
     s->seen.memory.null_arguments = "`weight`";
     s->seen.memory.address = 12;
@@ -68,6 +68,20 @@ static void with_bare_700(scene *s) {
 
 static void with_timeout(scene *s) {
     s->seen.status = LG_STATUS_TIMEOUT;
+}
+
+static void with_bad_barrier(scene *s) {
+    s->seen.status = LG_STATUS_ILLEGAL_INSTRUCTION;
+    s->seen.barrier.text = "barrier 40 does not exist";
+}
+
+static void with_divergent_barrier(scene *s) {
+    s->seen.status = LG_STATUS_TIMEOUT;
+    s->seen.barrier.text = "barrier 0 is reached by 16 of the 32 threads of a warp";
+}
+
+static void with_absent_lanes(scene *s) {
+    s->seen.barrier.text = "shfl.sync with member mask 0xffffffff, but lane 5 is not there";
 }
 
 static void with_trap(scene *s) {
@@ -242,6 +256,12 @@ static const judge_row rows[] = {
      "1 of 4"},
     {"hang", ASSERT, MEAN, false, with_timeout, LG_HANG, LG_DETECTOR_NONE, "budget"},
     {"trap", ASSERT, MEAN, false, with_trap, LG_CRASH, LG_DETECTOR_NONE, "719"},
+    {"a barrier that does not exist", ASSERT, MEAN, false, with_bad_barrier, LG_CRASH,
+     LG_DETECTOR_NONE, "barrier 40"},
+    {"a barrier not all reach", ASSERT, MEAN, false, with_divergent_barrier, LG_HANG,
+     LG_DETECTOR_NONE, "16 of the 32"},
+    {"a shuffle of absent lanes", ASSERT, MEAN, false, with_absent_lanes, LG_WRONG_RESULT,
+     LG_DETECTOR_MEMORY_CHECK, "lane 5"},
     {"mode failure", ASSERT, MEAN, false, with_mode_failure, LG_WRONG_RESULT, LG_DETECTOR_REFERENCE,
      "64"},
     {"input overwritten", ASSERT, MEAN, false, with_input_written, LG_WRONG_RESULT,

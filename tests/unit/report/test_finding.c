@@ -74,7 +74,7 @@ static void test_a_memory_fault_names_its_line(void) {
     f.result.finding = (lg_finding){0};
     f.result.observation = (lg_observation){.status = LG_STATUS_ILLEGAL_ADDRESS,
                                             .memory = {.present = true,
-                                                       .kind = "read out of bounds",
+                                                       .kind = LG_DEVICE_FAULT_OUT_OF_BOUNDS,
                                                        .bytes = 4,
                                                        .file = "kernels/nll_loss.cu",
                                                        .line = 52,

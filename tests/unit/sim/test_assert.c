@@ -39,7 +39,7 @@ static void test_every_failing_lane_prints(void) {
     lg_sim_launch launch = rig_launch(BLOCKS, THREADS, &address, 8);
     lg_sim_result result = rig_run(&r, "k", &launch);
     CU_ASSERT_EQUAL(result.status, LG_SIM_ASSERT);
-    CU_ASSERT_STRING_EQUAL(result.fault.kind, "assert");
+    CU_ASSERT_EQUAL(result.fault.kind, LG_DEVICE_FAULT_ASSERT);
     CU_ASSERT_PTR_NOT_NULL(strstr(result.fault.text, "assertion `t < 3` failed, in k (PTX line"));
     CU_ASSERT_TRUE(result.fault.thread[0] == 5 && result.fault.block[0] == 0);
     const char *at = result.log;
@@ -112,7 +112,7 @@ static void test_what_comes_after(void) {
         launch.schedule = i == 2 ? 3 : 0;
         lg_sim_result result = rig_run(&r, "k", &launch);
         LG_CHECK_ROW(rows[i].name, result.status == LG_SIM_ASSERT);
-        LG_CHECK_ROW(rows[i].name, strcmp(result.fault.kind, "assert") == 0);
+        LG_CHECK_ROW(rows[i].name, result.fault.kind == LG_DEVICE_FAULT_ASSERT);
         LG_CHECK_ROW(rows[i].name, result.fault.thread[0] == 40);
         const char *at = result.log;
         expect_line(&at, 0, 40);

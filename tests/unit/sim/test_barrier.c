@@ -87,31 +87,33 @@ static const struct {
     const char *body;
     uint32_t threads;
     lg_sim_status status;
-    const char *kind;
+    lg_device_fault_kind kind;
     int ptx_line; // within the body, from 1; 0: any
 } rows[] = {
     {"threads that have ended count as arrived",
-     "setp.gt.u32 %p1, %r1, 40;\n@%p1 ret;\nbar.sync 0;\nret;", 128, LG_SIM_OK, NULL, 0},
+     "setp.gt.u32 %p1, %r1, 40;\n@%p1 ret;\nbar.sync 0;\nret;", 128, LG_SIM_OK,
+     LG_DEVICE_FAULT_NONE, 0},
     {"a whole warp has ended", "setp.lt.u32 %p1, %r1, 32;\n@%p1 ret;\nbar.sync 0;\nret;", 64,
-     LG_SIM_OK, NULL, 0},
+     LG_SIM_OK, LG_DEVICE_FAULT_NONE, 0},
     {"half a warp at the barrier",
      "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nbra.uni B;\nA:\nbar.sync 0;\nB:\nret;", 32,
-     LG_SIM_BARRIER, "divergent barrier", 5},
+     LG_SIM_BARRIER, LG_DEVICE_FAULT_DIVERGENT_BARRIER, 5},
     {"an endless loop whose if stands last",
      "bra.uni L;\nB:\nbar.sync 0;\nL:\nsetp.lt.u32 %p1, %r1, 16;\n@!%p1 bra B;\n"
      "add.u32 %r2, %r2, 1;\nbra.uni B;",
-     32, LG_SIM_TIMEOUT, "timeout", 0},
+     32, LG_SIM_TIMEOUT, LG_DEVICE_FAULT_TIMEOUT, 0},
     {"half a block at the barrier, the rest at another",
      "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbar.sync 1;\nbra.uni B;\nA:\nbar.sync 0;\nB:\nret;",
-     64, LG_SIM_BARRIER, "barrier deadlock", 6},
+     64, LG_SIM_BARRIER, LG_DEVICE_FAULT_BARRIER_DEADLOCK, 6},
     {"more threads wanted than there are", "bar.sync 3, 128;\nret;", 64, LG_SIM_BARRIER,
-     "barrier deadlock", 1},
+     LG_DEVICE_FAULT_BARRIER_DEADLOCK, 1},
     {"no such barrier", "mov.u32 %r2, 16;\nbar.sync %r2;\nret;", 32, LG_SIM_ILLEGAL_INSTRUCTION,
-     "bad barrier", 2},
+     LG_DEVICE_FAULT_NO_SUCH_BARRIER, 2},
     {"a count that is no multiple of 32", "mov.u32 %r2, 40;\nbar.sync 0, %r2;\nret;", 64,
-     LG_SIM_ILLEGAL_INSTRUCTION, "bad barrier", 2},
-    {"barrier.sync", "barrier.sync 0;\nbarrier.sync 0;\nret;", 64, LG_SIM_OK, NULL, 0},
-    {"bar.warp.sync", "bar.warp.sync -1;\nret;", 64, LG_SIM_OK, NULL, 0},
+     LG_SIM_ILLEGAL_INSTRUCTION, LG_DEVICE_FAULT_BARRIER_COUNT, 2},
+    {"barrier.sync", "barrier.sync 0;\nbarrier.sync 0;\nret;", 64, LG_SIM_OK, LG_DEVICE_FAULT_NONE,
+     0},
+    {"bar.warp.sync", "bar.warp.sync -1;\nret;", 64, LG_SIM_OK, LG_DEVICE_FAULT_NONE, 0},
 };
 
 static void test_ends(void) {
@@ -124,9 +126,9 @@ static void test_ends(void) {
         launch.budget = 10000;
         lg_sim_result result = rig_run(&r, "k", &launch);
         LG_CHECK_ROW(rows[i].name, result.status == rows[i].status);
-        LG_CHECK_ROW(rows[i].name, result.has_fault == (rows[i].kind != NULL));
+        LG_CHECK_ROW(rows[i].name, result.has_fault == (rows[i].kind != LG_DEVICE_FAULT_NONE));
         if (result.has_fault && rows[i].kind) {
-            LG_CHECK_ROW(rows[i].name, strcmp(result.fault.kind, rows[i].kind) == 0);
+            LG_CHECK_ROW(rows[i].name, result.fault.kind == rows[i].kind);
             int first = r.ptx->functions[0].insns[0].line; // the mov
             LG_CHECK_ROW(rows[i].name, rows[i].ptx_line == 0 ||
                                            result.fault.ptx_line == first + rows[i].ptx_line);

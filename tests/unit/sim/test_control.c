@@ -177,7 +177,7 @@ static void test_hang_ends(void) {
     launch.budget = 1000;
     lg_sim_result result = rig_run(&r, "k", &launch);
     CU_ASSERT_EQUAL(result.status, LG_SIM_TIMEOUT);
-    CU_ASSERT_STRING_EQUAL(result.fault.kind, "timeout");
+    CU_ASSERT_EQUAL(result.fault.kind, LG_DEVICE_FAULT_TIMEOUT);
     CU_ASSERT_TRUE(result.warp_instructions >= 1000 && result.warp_instructions < 1010);
     lg_sim_result_free(&result);
     rig_close(&r);
@@ -210,22 +210,23 @@ static void test_hang_without_a_loop(void) {
 
 static void test_trap_and_bad_index(void) {
     static const struct {
-        const char *name, *body, *kind;
+        const char *name, *body;
+        lg_device_fault_kind kind;
         lg_sim_status status;
     } bad[] = {
-        {"trap", "mov.u32 %r1, %tid.x;\n setp.eq.u32 %p1, %r1, 9;\n @%p1 trap;\n ret;", "trap",
-         LG_SIM_TRAP},
+        {"trap", "mov.u32 %r1, %tid.x;\n setp.eq.u32 %p1, %r1, 9;\n @%p1 trap;\n ret;",
+         LG_DEVICE_FAULT_TRAP, LG_SIM_TRAP},
         {"index",
          "mov.u32 %r1, %tid.x;\n setp.eq.u32 %p1, %r1, 9;\n selp.b32 %r2, 7, 1, %p1;\n"
          "ts: .branchtargets A, B;\n brx.idx %r2, ts;\nA: B: ret;",
-         "bad branch index", LG_SIM_ILLEGAL_INSTRUCTION},
+         LG_DEVICE_FAULT_BRANCH_INDEX, LG_SIM_ILLEGAL_INSTRUCTION},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         rig r = rig_kernel("", "", bad[i].body);
         lg_sim_launch launch = rig_launch(2, 32, NULL, 0);
         lg_sim_result result = rig_run(&r, "k", &launch);
         LG_CHECK_ROW(bad[i].name, result.status == bad[i].status);
-        LG_CHECK_ROW(bad[i].name, strcmp(result.fault.kind, bad[i].kind) == 0);
+        LG_CHECK_ROW(bad[i].name, result.fault.kind == bad[i].kind);
         LG_CHECK_ROW(bad[i].name, result.fault.thread[0] == 9 && result.fault.block[0] == 0);
         lg_sim_result_free(&result);
         rig_close(&r);

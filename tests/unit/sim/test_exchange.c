@@ -4,17 +4,18 @@
 
 // %r1: lane, %p1: lane < 16, %p2: lane < 31.
 #define W "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 16;\nsetp.lt.u32 %p2, %r1, 31;\n"
-#define OWN "warp barrier left out its own lane"
-#define ABSENT "warp barrier without its lanes"
+#define OWN LG_DEVICE_FAULT_OWN_LANE_LEFT_OUT
+#define ABSENT LG_DEVICE_FAULT_ABSENT_LANE
+#define NONE LG_DEVICE_FAULT_NONE
 
 static const struct {
     const char *name, *body;
     uint32_t threads;
-    const char *kind; // NULL: nothing is found
+    lg_device_fault_kind kind; // NONE: nothing is found
     const char *text;
 } rows[] = {
-    {"shfl of all", W "shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;\nret;", 32, NULL, NULL},
-    {"shfl of half a warp", W "@%p1 shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffff;\nret;", 32, NULL,
+    {"shfl of all", W "shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;\nret;", 32, NONE, NULL},
+    {"shfl of half a warp", W "@%p1 shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffff;\nret;", 32, NONE,
      NULL},
     {"shfl of all lanes of which half are there",
      W "@%p1 shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;\nret;", 32, ABSENT,
@@ -24,19 +25,19 @@ static const struct {
     {"shfl where the last lane has left the mask",
      W "shfl.sync.down.b32 %r2, %r1, 1, 31, 0x7fffffff;\nret;", 32, OWN, "by lane 31"},
     {"shfl where a lane has ended", W "@!%p2 ret;\nshfl.sync.up.b32 %r2, %r1, 1, 0, -1;\nret;", 32,
-     NULL, NULL},
+     NONE, NULL},
     {"shfl that reads from a lane that has ended",
-     W "@!%p2 ret;\nshfl.sync.down.b32 %r2, %r1, 1, 31, -1;\nret;", 32, NULL, NULL},
+     W "@!%p2 ret;\nshfl.sync.down.b32 %r2, %r1, 1, 31, -1;\nret;", 32, NONE, NULL},
     {"shfl that reads from a lane the block never had",
-     W "shfl.sync.bfly.b32 %r2, %r1, 8, 31, -1;\nret;", 24, NULL, NULL},
+     W "shfl.sync.bfly.b32 %r2, %r1, 8, 31, -1;\nret;", 24, NONE, NULL},
     {"shfl within what a small block has", W "shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;\nret;", 24,
-     NULL, NULL},
+     NONE, NULL},
     {"two halves, each its own mask",
      W "selp.b32 %r3, 0xffff, 0xffff0000, %p1;\nshfl.sync.bfly.b32 %r2, %r1, 1, 31, %r3;\nret;", 32,
-     NULL, NULL},
+     NONE, NULL},
     {"two halves, one reads from the other",
      W "selp.b32 %r3, 0xffff, 0xffff0000, %p1;\nshfl.sync.bfly.b32 %r2, %r1, 16, 31, %r3;\nret;",
-     32, NULL, NULL},
+     32, NONE, NULL},
     {"masks that overlap",
      W "selp.b32 %r3, 0x1ffff, 0xffff0000, %p1;\nshfl.sync.bfly.b32 %r2, %r1, 1, 31, %r3;\nret;",
      32, ABSENT, "but lane 16 names another mask"},
@@ -44,13 +45,13 @@ static const struct {
      W "@%p1 bra A;\nshfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;\nbra B;\n"
        "A: shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;\nB: ret;",
      32, ABSENT, "is not there"},
-    {"vote of all", W "vote.sync.ballot.b32 %r2, %p1, -1;\nret;", 32, NULL, NULL},
-    {"vote of a small block", W "vote.sync.all.pred %p3, %p1, -1;\nret;", 20, NULL, NULL},
+    {"vote of all", W "vote.sync.ballot.b32 %r2, %p1, -1;\nret;", 32, NONE, NULL},
+    {"vote of a small block", W "vote.sync.all.pred %p3, %p1, -1;\nret;", 20, NONE, NULL},
     {"vote without its own lane", W "vote.sync.any.pred %p3, %p1, 0xfffffffe;\nret;", 32, OWN,
      "vote.sync.any.pred by lane 0"},
     {"vote of lanes that are elsewhere", W "@%p1 vote.sync.uni.pred %p3, %p2, -1;\nret;", 32,
      ABSENT, "vote.sync.uni.pred with member mask 0xffffffff, but lane 16"},
-    {"match of all", W "match.any.sync.b32 %r2, %r1, -1;\nret;", 32, NULL, NULL},
+    {"match of all", W "match.any.sync.b32 %r2, %r1, -1;\nret;", 32, NONE, NULL},
     {"match without its own lane", W "match.any.sync.b32 %r2, %r1, 0x7fffffff;\nret;", 32, OWN,
      "match.any.sync.b32 by lane 31"},
     {"match of lanes that are elsewhere", W "@!%p1 match.all.sync.b32 %r2|%p3, %r1, -1;\nret;", 32,
@@ -58,17 +59,17 @@ static const struct {
     {"redux of the groups that match made",
      W "shr.u32 %r3, %r1, 2;\nmatch.any.sync.b32 %r2, %r3, -1;\n"
        "redux.sync.add.u32 %r4, %r1, %r2;\nret;",
-     32, NULL, NULL},
+     32, NONE, NULL},
     {"redux without its own lane", W "redux.sync.min.s32 %r2, %r1, 1;\nret;", 32, OWN,
      "redux.sync.min.s32 by lane 1,"},
     {"redux of lanes that are elsewhere", W "@%p2 redux.sync.xor.b32 %r2, %r1, -1;\nret;", 32,
      ABSENT, "but lane 31 is not there"},
-    {"elect of the lanes that are there", W "@%p1 elect.sync %r2|%p3, 0xffff;\nret;", 32, NULL,
+    {"elect of the lanes that are there", W "@%p1 elect.sync %r2|%p3, 0xffff;\nret;", 32, NONE,
      NULL},
     {"elect of lanes that are elsewhere", W "@%p1 elect.sync %r2|%p3, -1;\nret;", 32, ABSENT,
      "elect.sync with member mask"},
-    {"bar.warp.sync of all", W "bar.warp.sync -1;\nret;", 32, NULL, NULL},
-    {"bar.warp.sync after some have ended", W "@%p1 ret;\nbar.warp.sync -1;\nret;", 32, NULL, NULL},
+    {"bar.warp.sync of all", W "bar.warp.sync -1;\nret;", 32, NONE, NULL},
+    {"bar.warp.sync after some have ended", W "@%p1 ret;\nbar.warp.sync -1;\nret;", 32, NONE, NULL},
     {"bar.warp.sync without its own lane", W "bar.warp.sync 1;\nret;", 32, OWN,
      "bar.warp.sync by lane 1"},
     {"bar.warp.sync of lanes that are elsewhere", W "@%p1 bar.warp.sync -1;\nret;", 32, ABSENT,
@@ -81,13 +82,13 @@ static void test_masks(void) {
         lg_sim_launch launch = rig_launch(1, rows[i].threads, NULL, 0);
         lg_sim_result result = rig_run(&r, "k", &launch);
         LG_CHECK_ROW(rows[i].name, result.status == LG_SIM_OK);
-        LG_CHECK_ROW(rows[i].name, result.has_fault == (rows[i].kind != NULL));
+        LG_CHECK_ROW(rows[i].name, result.has_fault == (rows[i].kind != NONE));
         if (result.has_fault) {
-            bool ok = rows[i].kind && strcmp(result.fault.kind, rows[i].kind) == 0 &&
+            bool ok = result.fault.kind == rows[i].kind &&
                       strstr(result.fault.text, rows[i].text) && result.fault.ptx_line > 0;
             LG_CHECK_ROW(rows[i].name, ok);
             if (!ok) {
-                fprintf(stderr, "\n    %s: %s\n", result.fault.kind, result.fault.text);
+                fprintf(stderr, "\n    %s\n", result.fault.text);
             }
         }
         lg_sim_result_free(&result);
@@ -165,11 +166,12 @@ static const char *const source =
 
 static void test_source_lines(void) {
     static const struct {
-        const char *name, *kind;
+        const char *name;
+        lg_device_fault_kind kind;
         int line;
     } kernels[] = {
-        {"good_shfl", NULL, 0},       {"bad_shfl", ABSENT, 6},   {"bad_vote", OWN, 10},
-        {"bad_syncwarp", ABSENT, 15}, {"bad_match", ABSENT, 20}, {"active", NULL, 0},
+        {"good_shfl", NONE, 0},       {"bad_shfl", ABSENT, 6},   {"bad_vote", OWN, 10},
+        {"bad_syncwarp", ABSENT, 15}, {"bad_match", ABSENT, 20}, {"active", NONE, 0},
     };
     rig r = rig_compile(source);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
@@ -177,9 +179,9 @@ static void test_source_lines(void) {
         lg_sim_launch launch = rig_launch(1, 32, &address, 8);
         lg_sim_result result = rig_run(&r, kernels[i].name, &launch);
         LG_CHECK_ROW(kernels[i].name, result.status == LG_SIM_OK);
-        LG_CHECK_ROW(kernels[i].name, result.has_fault == (kernels[i].kind != NULL));
+        LG_CHECK_ROW(kernels[i].name, result.has_fault == (kernels[i].kind != NONE));
         if (result.has_fault && kernels[i].kind) {
-            LG_CHECK_ROW(kernels[i].name, strcmp(result.fault.kind, kernels[i].kind) == 0);
+            LG_CHECK_ROW(kernels[i].name, result.fault.kind == kernels[i].kind);
             LG_CHECK_ROW(kernels[i].name, result.fault.line == kernels[i].line);
             LG_CHECK_ROW(kernels[i].name, strstr(result.fault.file, "k.cu") != NULL);
         } else if (result.has_fault) {

@@ -121,7 +121,7 @@ static void test_geometry(void) {
             LG_CHECK_ROW(rows[i].name,
                          result.has_fault && strstr(result.fault.text, rows[i].text) != NULL);
             LG_CHECK_ROW(rows[i].name,
-                         result.has_fault && strcmp(result.fault.kind, "launch refused") == 0);
+                         result.has_fault && result.fault.kind == LG_DEVICE_FAULT_LAUNCH_REFUSED);
         }
         lg_sim_result_free(&result);
     }

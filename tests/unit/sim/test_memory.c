@@ -146,7 +146,9 @@ static void test_bad_accesses(void) {
             LG_CHECK_ROW(row->name, result.status == row->status);
             LG_CHECK_ROW(row->name, result.has_fault == (row->kind != NULL));
             if (result.has_fault && row->kind) {
-                LG_CHECK_ROW(row->name, strcmp(result.fault.kind, row->kind) == 0);
+                LG_CHECK_ROW(row->name,
+                             strcmp(lg_device_fault_name(result.fault.kind, result.fault.write),
+                                    row->kind) == 0);
                 LG_CHECK_ROW(row->name, result.fault.bytes == row->bytes);
                 LG_CHECK_ROW(row->name, result.fault.distance == row->distance);
                 LG_CHECK_ROW(row->name, result.fault.thread[0] == row->thread);

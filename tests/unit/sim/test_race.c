@@ -192,7 +192,7 @@ static void test_rows(void) {
             if (result.has_fault) {
                 bool ok = rows[i].race && strstr(result.fault.text, rows[i].text);
                 LG_CHECK_ROW(rows[i].name, ok);
-                LG_CHECK_ROW(rows[i].name, strcmp(result.fault.kind, "race") == 0);
+                LG_CHECK_ROW(rows[i].name, result.fault.kind == LG_DEVICE_FAULT_RACE);
                 LG_CHECK_ROW(rows[i].name, result.fault.space == LG_SPACE_GLOBAL);
                 LG_CHECK_ROW(rows[i].name, result.fault.nearest_base == address);
                 if (!ok) {
@@ -379,7 +379,7 @@ static void test_reductions(void) {
         if (result.has_fault) {
             LG_CHECK_ROW(kernels[i].name, kernels[i].race);
             LG_CHECK_ROW(kernels[i].name, result.fault.space == kernels[i].space);
-            LG_CHECK_ROW(kernels[i].name, strcmp(result.fault.kind, "race") == 0);
+            LG_CHECK_ROW(kernels[i].name, result.fault.kind == LG_DEVICE_FAULT_RACE);
             LG_CHECK_ROW(kernels[i].name, result.fault.line > 0 && result.fault.file);
             bool names_both =
                 kernels[i].space == LG_SPACE_SHARED ||

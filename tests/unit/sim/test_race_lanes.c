@@ -158,7 +158,7 @@ static void test_lanes(void) {
         if (result.has_fault) {
             bool ok = lanes[i].text && strstr(result.fault.text, lanes[i].text);
             LG_CHECK_ROW(lanes[i].name, ok);
-            LG_CHECK_ROW(lanes[i].name, strcmp(result.fault.kind, "race") == 0);
+            LG_CHECK_ROW(lanes[i].name, result.fault.kind == LG_DEVICE_FAULT_RACE);
             LG_CHECK_ROW(lanes[i].name, result.fault.space == LG_SPACE_GLOBAL);
             if (!ok) {
                 fprintf(stderr, "\n    %s\n", result.fault.text);
@@ -239,7 +239,7 @@ static void test_kernels(void) {
         LG_CHECK_ROW(kernels[i].name, result.has_fault == (kernels[i].line != 0));
         if (result.has_fault) {
             bool ok =
-                result.fault.line == kernels[i].line && strcmp(result.fault.kind, "race") == 0;
+                result.fault.line == kernels[i].line && result.fault.kind == LG_DEVICE_FAULT_RACE;
             LG_CHECK_ROW(kernels[i].name, ok);
             if (!ok) {
                 fprintf(stderr, "\n    %s\n", result.fault.text);

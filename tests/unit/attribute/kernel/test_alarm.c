@@ -133,22 +133,24 @@ static void test_memory(void) {
         lg_memory_finding memory;
         lg_device_status status;
         lg_cause cause;
-    } accesses[] = {
-        {"null",
-         {.present = true, .kind = "null pointer read", .address = 12},
-         LG_STATUS_ILLEGAL_ADDRESS,
-         K(OPTION_INTERPLAY)},
-        {"misaligned",
-         {.present = true, .kind = "misaligned read", .address = 0x7f0000000004, .buffer = "input"},
-         LG_STATUS_MISALIGNED,
-         K(NONE)},
-        {"near a buffer of 40 numbers",
-         {.present = true,
-          .kind = "read out of bounds",
-          .address = 0x7f0000000004,
-          .buffer = "input"},
-         LG_STATUS_ILLEGAL_ADDRESS,
-         K(NONE)}};
+    } accesses[] = {{"null",
+                     {.present = true, .kind = LG_DEVICE_FAULT_NULL_POINTER, .address = 12},
+                     LG_STATUS_ILLEGAL_ADDRESS,
+                     K(OPTION_INTERPLAY)},
+                    {"misaligned",
+                     {.present = true,
+                      .kind = LG_DEVICE_FAULT_MISALIGNED,
+                      .address = 0x7f0000000004,
+                      .buffer = "input"},
+                     LG_STATUS_MISALIGNED,
+                     K(NONE)},
+                    {"near a buffer of 40 numbers",
+                     {.present = true,
+                      .kind = LG_DEVICE_FAULT_OUT_OF_BOUNDS,
+                      .address = 0x7f0000000004,
+                      .buffer = "input"},
+                     LG_STATUS_ILLEGAL_ADDRESS,
+                     K(NONE)}};
     for (size_t k = 0; k < sizeof accesses / sizeof *accesses; k++) {
         const kernel_row plain = {accesses[k].name,      LG_NLL_LOSS, LG_REDUCTION_NONE, 8, 5,
                                   .breakage = play_right};

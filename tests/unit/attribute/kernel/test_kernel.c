@@ -54,6 +54,11 @@ static void break_order(play *p) {
     p->seen.race = "race on shared memory";
 }
 
+static void break_barrier(play *p) {
+    p->seen.status = LG_STATUS_ILLEGAL_INSTRUCTION;
+    p->seen.barrier.text = "barrier 40 does not exist";
+}
+
 // Whatever else is wrong follows from that.
 static void break_input(play *p) {
     p->seen.input_written = "the kernel wrote to `input`";
@@ -91,6 +96,8 @@ static const kernel_row rows[] = {
     {"gradient alone", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 15, .gradient = true,
      .breakage = break_gradient, .cause = K(GRADIENT_CONTRACT), .doubtful = true},
     {"race", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 15, .breakage = break_order, .cause = K(RACE)},
+    {"a barrier that does not exist", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 15,
+     .breakage = break_barrier, .cause = K(BAD_BARRIER)},
     {"input overwritten", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 8, 15, .breakage = break_input,
      .cause = K(INPUT_OVERWRITTEN)},
     {"smoothing with ignored rows", LG_CROSS_ENTROPY, LG_REDUCTION_MEAN, 40, 5, .ignored = 0.2,
