@@ -141,22 +141,40 @@ typedef enum lg_ptx_sub {
     LG_SUB_ARRIVE,
     LG_SUB_RED,
     LG_SUB_WARP, // bar, barrier
-    LG_SUB_CTA,
-    LG_SUB_GL,
-    LG_SUB_SYS, // membar
 } lg_ptx_sub;
+
+typedef enum lg_ptx_mem_order { // of ld, st, atom, red, fence; how strong the access is
+    LG_ORDER_NONE = 0,
+    LG_ORDER_WEAK,
+    LG_ORDER_VOLATILE,
+    LG_ORDER_RELAXED,
+    LG_ORDER_ACQUIRE,
+    LG_ORDER_RELEASE,
+    LG_ORDER_ACQ_REL,
+    LG_ORDER_SC,
+} lg_ptx_mem_order;
+
+typedef enum lg_ptx_mem_scope { // whom an access or fence reaches
+    LG_SCOPE_NONE = 0,          // not said: the whole device
+    LG_SCOPE_CTA,
+    LG_SCOPE_CLUSTER,
+    LG_SCOPE_GPU,
+    LG_SCOPE_SYS,
+} lg_ptx_mem_scope;
 
 typedef struct lg_ptx_mods {
     lg_ptx_sub sub;
     lg_ptx_cmp cmp;
-    lg_ptx_sub bool_op; // setp.lt.and…: LG_SUB_AND, OR, XOR
+    lg_ptx_sub bool_op; // setp.lt.and…: LG_SUB_AND, OR, XOR; bar.red: LG_SUB_AND, OR, POPC
     lg_ptx_round round;
     lg_ptx_space space; // ld, st, atom, red, cvta, isspacep
-    bool ftz, sat, approx, full, to, uni, sync, aligned, cc, wrap, clamp, shiftamt, volatile_, nc,
-        noftz, nan, xorsign, relu, satfinite, entry_param;
+    lg_ptx_mem_order order;
+    lg_ptx_mem_scope scope;
+    bool ftz, sat, approx, full, to, uni, sync, aligned, cc, wrap, clamp, shiftamt, nc, noftz, nan,
+        xorsign, relu, satfinite, pack, entry_param;
     uint8_t vec; // 0, 2, 4
-    // Cache operators, .relaxed/.acquire/.release/.acq_rel/.weak, scopes and eviction hints do not
-    // change what one warp at a time sees; the parser accepts and drops them.
+    // Cache operators and eviction hints do not change what one warp at a time sees; the parser
+    // accepts and drops them.
 } lg_ptx_mods;
 
 typedef enum lg_ptx_operand_kind {

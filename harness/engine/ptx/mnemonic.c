@@ -14,6 +14,8 @@ typedef enum modifier_kind {
     MODIFIER_CMP,
     MODIFIER_ROUND,
     MODIFIER_SPACE,
+    MODIFIER_ORDER,
+    MODIFIER_SCOPE,
     MODIFIER_VEC,
     MODIFIER_CONTEXT,
     MODIFIER_HINT,
@@ -32,6 +34,8 @@ typedef struct modifier {
 #define VALUE_CMP(value) value
 #define VALUE_ROUND(value) value
 #define VALUE_SPACE(value) value
+#define VALUE_ORDER(value) value
+#define VALUE_SCOPE(value) value
 #define VALUE_VEC(value) value
 #define VALUE_CONTEXT(value) value
 #define VALUE_HINT(value) value
@@ -96,8 +100,6 @@ static void apply_context(lg_ptx_mnemonic *mnemonic, lg_ptx_sub sub) {
         mods->sub = mods->sync ? mods->sub : LG_SUB_SYNC;
     } else if (sub == LG_SUB_UNI && op != LG_OP_VOTE) {
         mods->uni = true;
-    } else if ((sub == LG_SUB_CTA || sub == LG_SUB_SYS) && op != LG_OP_MEMBAR) {
-        return; // a scope
     } else {
         mods->sub = sub;
     }
@@ -121,6 +123,12 @@ static void apply(lg_ptx_mnemonic *mnemonic, const modifier *entry) {
     case MODIFIER_SPACE:
         mods->space = (lg_ptx_space)entry->value;
         mods->entry_param |= strcmp(entry->word, "param::entry") == 0;
+        return;
+    case MODIFIER_ORDER:
+        mods->order = (lg_ptx_mem_order)entry->value;
+        return;
+    case MODIFIER_SCOPE:
+        mods->scope = (lg_ptx_mem_scope)entry->value;
         return;
     case MODIFIER_VEC:
         mods->vec = (uint8_t)entry->value;

@@ -43,7 +43,7 @@ static bool decode_one(lg_decoder *d, int at, lg_insn *out) {
     case LG_OP_MEMBAR: // one warp instruction at a time is sequentially consistent
     case LG_OP_FENCE:  // but the race check asks, and whether it reaches other blocks
         out->kind = LG_KIND_FENCE;
-        out->aux[0] = strstr(insn->text, ".cta") != NULL;
+        out->aux[0] = lg_decode_is_narrow(insn);
         return true;
     case LG_OP_PREFETCH:
     case LG_OP_PREFETCHU:

@@ -24,6 +24,11 @@ typedef struct lg_decoder {
     bool ok;
 } lg_decoder;
 
+// Of a scope that ends with the block: there are no clusters here, so each block is its own.
+static inline bool lg_decode_is_narrow(const lg_ptx_insn *insn) {
+    return insn->mods.scope == LG_SCOPE_CTA || insn->mods.scope == LG_SCOPE_CLUSTER;
+}
+
 // Reports an instruction the engine cannot execute; returns false.
 bool lg_decode_refuse(lg_decoder *d, const lg_ptx_insn *insn, const char *why);
 

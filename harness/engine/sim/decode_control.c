@@ -155,18 +155,14 @@ bool lg_decode_call(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
 // aux[0]: LG_SUB_SYNC, _ARRIVE or _RED; aux[1]: LG_SUB_POPC, _AND or _OR; aux[2]: has a count. src:
 // the number, the count, the predicate.
 bool lg_decode_barrier(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
-    if (strstr(insn->text, ".cluster")) {
-        return lg_decode_refuse(d, insn, "clusters of blocks");
-    }
-    if (insn->mods.sub == LG_SUB_WARP || strstr(insn->text, ".warp")) {
+    if (insn->mods.sub == LG_SUB_WARP) {
         uint8_t bytes = 4;
         out->kind = LG_KIND_WARP_SYNC;
         return lg_decode_source(d, insn, &insn->operands[0], 0, out, &bytes) && bytes == 4
                    ? true
                    : lg_decode_refuse(d, insn, "a member mask of 32 bits is needed");
     }
-    bool reduces = strstr(insn->text, ".red") != NULL;
-    bool arrives = strstr(insn->text, ".arrive") != NULL;
+    bool reduces = insn->mods.sub == LG_SUB_RED;
     int first = reduces ? 1 : 0;
     int last = insn->n_operands - (reduces ? 1 : 0); // first one that is not number or count
     if (last - first < 1 || last - first > 2) {
@@ -179,14 +175,12 @@ bool lg_decode_barrier(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
         }
     }
     out->kind = LG_KIND_BARRIER;
-    out->aux[0] = reduces ? LG_SUB_RED : arrives ? LG_SUB_ARRIVE : LG_SUB_SYNC;
+    out->aux[0] = insn->mods.sub;
     out->aux[2] = last - first == 2;
     if (!reduces) {
         return true;
     }
-    out->aux[1] = strstr(insn->text, ".popc")  ? LG_SUB_POPC
-                  : strstr(insn->text, ".and") ? LG_SUB_AND
-                                               : LG_SUB_OR;
+    out->aux[1] = insn->mods.bool_op;
     uint8_t bytes = 0;
     if (insn->operands[0].kind != LG_OPERAND_REG ||
         !lg_decode_source(d, insn, &insn->operands[last], 2, out, &bytes) || bytes != 0) {

@@ -147,15 +147,10 @@ static bool decode_param(lg_decoder *d, const lg_ptx_insn *insn, const lg_ptx_op
 
 // What the race check wants to know.
 static void set_strength(const lg_ptx_insn *insn, lg_mem_form *form) {
-    static const char *const words[] = {".volatile", ".relaxed", ".acquire", ".release",
-                                        ".acq_rel"};
-    form->strong = insn->op == LG_OP_ATOM || insn->op == LG_OP_RED;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        form->strong |= strstr(insn->text, words[i]) != NULL;
-    }
-    form->narrow = strstr(insn->text, ".cta") && !strstr(insn->text, "::cta.");
-    form->fences =
-        (strstr(insn->text, ".release") || strstr(insn->text, ".acq_rel")) && !form->narrow;
+    lg_ptx_mem_order order = insn->mods.order;
+    form->strong = insn->op == LG_OP_ATOM || insn->op == LG_OP_RED || order >= LG_ORDER_VOLATILE;
+    form->narrow = lg_decode_is_narrow(insn);
+    form->fences = order == LG_ORDER_RELEASE || order == LG_ORDER_ACQ_REL;
 }
 
 static bool is_signed(lg_ptx_type type) {
@@ -295,7 +290,6 @@ bool lg_decode_cvta(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
 bool lg_decode_isspacep(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
     uint8_t bytes = 8;
     if (insn->n_operands != 2 || insn->operands[0].kind != LG_OPERAND_REG ||
-        strstr(insn->text, "cluster") ||
         !lg_decode_source(d, insn, &insn->operands[1], 0, out, &bytes) || bytes != 8) {
         return lg_decode_refuse(d, insn, NULL);
     }

@@ -187,7 +187,7 @@ typedef struct lg_mem_form {
     uint8_t sign : 1;  // sign-extends
     uint8_t address_32 : 1;
     uint8_t strong : 1; // for the race check: atomic, .volatile, .relaxed, …
-    uint8_t narrow : 1; // of scope .cta
+    uint8_t narrow : 1; // of a scope that ends with the block
     uint8_t fences : 1; // .release: what came before it is ordered
     uint8_t space;      // lg_ptx_space
 } lg_mem_form;
@@ -251,9 +251,10 @@ typedef struct lg_warp {
     uint64_t local_capacity, local_top; // bytes a thread
     int barrier;                        // waited for
     uint32_t barrier_lanes;
-    uint32_t clocks[LG_MAX_WARPS]; // what it has seen of each warp (race.h)
-    uint32_t fenced[LG_MAX_WARPS]; // what of it lies before a fence
-    uint32_t lane_epoch;           // how often its lanes were ordered among themselves
+    uint32_t clocks[LG_MAX_WARPS];       // what it has seen of each warp (race.h)
+    uint32_t fenced[LG_MAX_WARPS];       // what of it lies before a fence of the device
+    uint32_t fenced_block[LG_MAX_WARPS]; // before a fence of any scope
+    uint32_t lane_epoch;                 // how often its lanes were ordered among themselves
 } lg_warp;
 
 typedef struct lg_barrier {
@@ -262,7 +263,7 @@ typedef struct lg_barrier {
     uint32_t threads;  // arrived
     uint32_t expected; // threads; 0: the whole block
     uint32_t popc, all, any;
-    uint32_t clocks[LG_MAX_WARPS], fenced[LG_MAX_WARPS];
+    uint32_t clocks[LG_MAX_WARPS], fenced[LG_MAX_WARPS], fenced_block[LG_MAX_WARPS];
 } lg_barrier;
 
 typedef enum lg_stop {
@@ -323,11 +324,7 @@ struct lg_exec {
 };
 
 lg_survey_fn lg_survey_baseline, lg_survey_avx2, lg_survey_avx512;
-const lg_mem_table *lg_mem_table_baseline(void);
-const lg_mem_table *lg_mem_table_avx2(void);
-const lg_mem_table *lg_mem_table_avx512(void);
-// The one of the same instruction set as lg_lane_table_best().
-const lg_mem_table *lg_mem_table_best(void);
+extern const lg_mem_table lg_mem_table_baseline, lg_mem_table_avx2, lg_mem_table_avx512;
 
 // decode.c: fills module->codes[function]; false after adding to `diags`.
 bool lg_decode(lg_sim_module *module, int function, lg_diags *diags);

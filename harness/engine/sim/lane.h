@@ -73,6 +73,7 @@ typedef struct lg_lane_table {
     const char *isa; // "avx512", "avx2", "baseline"
     lg_lane_fn *(*select)(const lg_lane_form *form);
     lg_lane_fn *(*fused)(lg_fused_kind kind);
+    const struct lg_mem_table *memory; // loads and stores, of the same instruction set
 } lg_lane_table;
 
 const lg_lane_table *lg_lane_table_baseline(void);

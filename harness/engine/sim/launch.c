@@ -278,7 +278,7 @@ void lg_sim_launch_kernel(lg_sim *sim, lg_sim_module *module, int function,
                           const lg_sim_launch *launch, lg_sim_result *result) {
     *result = (lg_sim_result){.status = LG_SIM_OK};
     lg_exec x = {.checks = launch->checks,
-                 .memory = lg_mem_table_best(),
+                 .memory = lg_lane_table_best()->memory,
                  .budget = launch->budget ? launch->budget : DEFAULT_BUDGET,
                  .sim = sim,
                  .module = module,

@@ -42,7 +42,7 @@ bool lg_writes_first_operand(const lg_ptx_insn *insn) {
     switch ((int)insn->op) {
     case LG_OP_BAR:
     case LG_OP_BARRIER:
-        return strstr(insn->text, ".red") != NULL;
+        return insn->mods.sub == LG_SUB_RED;
     case LG_OP_ST:
     case LG_OP_RED:
     case LG_OP_BRA:

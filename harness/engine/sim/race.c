@@ -44,6 +44,7 @@ void lg_race_block(lg_exec *x) {
         x->warps[i].clocks[i] = newest;
         x->warps[i].lane_epoch++;
         memset(x->warps[i].fenced, 0, sizeof x->warps[i].fenced);
+        memset(x->warps[i].fenced_block, 0, sizeof x->warps[i].fenced_block);
     }
 }
 
@@ -79,7 +80,7 @@ int lg_race_how(const lg_insn *insn, bool write) {
            (form.narrow ? LG_RACE_NARROW : 0);
 }
 
-static void merge(uint32_t *to, const uint32_t *from, int n, int but) {
+void lg_race_merge(uint32_t *to, const uint32_t *from, int n, int but) {
     for (int i = 0; i < n; i++) {
         if (from[i] > to[i] && i != but) {
             to[i] = from[i];
@@ -92,13 +93,15 @@ void lg_race_meet(lg_exec *x) {
 }
 
 void lg_race_arrive(lg_exec *x, lg_warp *warp, lg_barrier *barrier) {
-    merge(barrier->clocks, warp->clocks, x->n_warps, -1);
-    merge(barrier->fenced, warp->fenced, x->n_warps, -1);
+    lg_race_merge(barrier->clocks, warp->clocks, x->n_warps, -1);
+    lg_race_merge(barrier->fenced, warp->fenced, x->n_warps, -1);
+    lg_race_merge(barrier->fenced_block, warp->fenced_block, x->n_warps, -1);
     warp->clocks[warp->number]++; // what it does from here on, the barrier does not order
     warp->lane_epoch++;
 }
 
 void lg_race_release(lg_exec *x, lg_warp *warp, const lg_barrier *barrier) {
-    merge(warp->clocks, barrier->clocks, x->n_warps, warp->number);
-    merge(warp->fenced, barrier->fenced, x->n_warps, -1);
+    lg_race_merge(warp->clocks, barrier->clocks, x->n_warps, warp->number);
+    lg_race_merge(warp->fenced, barrier->fenced, x->n_warps, -1);
+    lg_race_merge(warp->fenced_block, barrier->fenced_block, x->n_warps, -1);
 }

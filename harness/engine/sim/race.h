@@ -7,9 +7,12 @@
 //   - a barrier of the block: each warp counts what it does between barriers and fences, and a
 //     barrier tells all that wait at it the counts of all that arrived;
 //   - bar.warp.sync, between the lanes of a warp;
-//   - a fence (membar.gl, fence.*.gpu, .release) and then a strong write of a word, on one side, a
-//     strong read of that word on the other: `the last block adds up what the others left`. The
-//     fence of the reading side is not asked for, as the guides' own examples leave it out.
+//   - a fence (membar, fence, .release) and then a strong write of a word, on one side, a strong
+//     read of that word on the other: `the last block adds up what the others left`. Between
+//     blocks all three must have a scope that reaches the other block, and the word must be one of
+//     global memory; between the warps of a block any scope does, and shared memory too. There are
+//     no clusters: .cluster reaches as far as .cta. The fence of the reading side is not asked
+//     for, as the guides' own examples leave it out.
 // A write that leaves the bits that were there (every block stores the same flag) is no race, and
 // neither are lanes that store the same value in one instruction.
 //
@@ -78,6 +81,8 @@ void lg_race_block(lg_exec *x); // a new block starts
 void lg_race_meet(lg_exec *x);
 void lg_race_arrive(lg_exec *x, lg_warp *warp, lg_barrier *barrier);
 void lg_race_release(lg_exec *x, lg_warp *warp, const lg_barrier *barrier);
+// The later of each of n clocks, but one; -1: of all.
+void lg_race_merge(uint32_t *to, const uint32_t *from, int n, int but);
 // How the instruction accesses memory.
 int lg_race_how(const lg_insn *insn, bool write);
 // A lane that stores another value to a place than a lane before it in the same instruction, of
@@ -98,9 +103,13 @@ void lg_race_forget_lines(lg_race *race); // of all allocations
 void lg_race_free(lg_race *race);         // a device's, or NULL
 
 // race_order.c: what orders blocks.
-void lg_race_fence(lg_exec *x, lg_warp *warp, bool narrow);
-// A strong access of the running warp to the word. One of shared memory orders lanes only.
-void lg_race_strong(lg_exec *x, uint64_t address, bool shared, bool reads, bool writes);
+void lg_race_fence(lg_exec *x, lg_warp *warp, bool narrow); // narrow: of the block
+// A strong access of the running warp to a word. Narrow: of the block's scope, or to shared memory.
+typedef struct lg_race_word {
+    uint64_t address; // of shared memory: in its window
+    bool narrow, reads, writes;
+} lg_race_word;
+void lg_race_strong(lg_exec *x, lg_race_word word);
 // Whether what the warp of a block did at that count lies before what the running warp does now.
 bool lg_race_ordered(const lg_exec *x, uint32_t seq, uint8_t warp, uint32_t clock);
 // The same for whoever reads the i-th word that the running block has released to.

@@ -184,6 +184,15 @@ static bool find_rows(const lg_race_op *op, int64_t stride, lg_race_piece *lanes
     return rows <= UINT32_MAX / 8;
 }
 
+static lg_race_word word_of(const lg_race_op *op, uint32_t lane, bool reads, bool writes) {
+    bool shared = op->lines->shared;
+    uint64_t base = shared ? op->x->sim->shared.base : op->alloc->base;
+    return (lg_race_word){.address = base + lg_race_offset(op, lane),
+                          .narrow = shared || op->form.narrow,
+                          .reads = reads,
+                          .writes = writes};
+}
+
 static void touch_all(lg_race_op *op, int64_t stride) {
     if (!prepare_lines(op)) {
         return;
@@ -204,9 +213,8 @@ static void touch_all(lg_race_op *op, int64_t stride) {
     }
     if (op->how & LG_RACE_STRONG) {
         for (uint32_t rest = op->active; rest; rest &= rest - 1) {
-            uint64_t address = op->alloc->base + op->offsets[__builtin_ctz(rest)];
             bool writes = op->how & LG_RACE_WRITE;
-            lg_race_strong(op->x, address, op->lines->shared, !writes, writes);
+            lg_race_strong(op->x, word_of(op, (uint32_t)__builtin_ctz(rest), !writes, writes));
         }
     }
 }
@@ -231,7 +239,7 @@ static void note(lg_exec *x, const char *regs, const lg_insn *insn, uint32_t act
                      .offsets = offsets};
     lg_race_lanes_begin(x);
     if (write && form.fences) {
-        lg_race_fence(x, x->warp, false);
+        lg_race_fence(x, x->warp, form.narrow);
     }
     while (active) {
         op.active = x->race->memory->survey(regs, insn, active, op.alloc, offsets, &stride);
@@ -266,10 +274,10 @@ void lg_race_atomic(lg_exec *x, const lg_insn *insn, uint32_t lane, lg_alloc *al
     }
     lg_race_lanes_begin(x);
     if (form.fences) {
-        lg_race_fence(x, x->warp, false);
+        lg_race_fence(x, x->warp, form.narrow);
     }
     touch_range(&op, offset, form.bytes, &lanes);
-    lg_race_strong(x, alloc->base + offset, op.lines->shared, true, true);
+    lg_race_strong(x, word_of(&op, lane, true, true));
 }
 
 #define NOTED(number, write)                                                                       \

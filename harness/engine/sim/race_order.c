@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What orders blocks: a fence and then a strong write of a word, read by a strong access.
+// What orders without a barrier: a fence and then a strong write of a word, read by a strong
+// access.
 //
 // Blocks run one after another, so all that another block has released to a word was released
 // before the running block reads it, and an address keeps one list of blocks in the order they ran.
-// Between the warps of one block this says a little too much: a warp that read the word before
-// another one released to it is taken to have read it after.
+// Beside it stands what the running block has released to the word for its own warps: who reads the
+// word learns that at once.
 #include "engine/sim/race_lanes.h"
 #include "support/alloc.h"
 
@@ -19,6 +20,7 @@ typedef struct release {
 
 struct lg_race_sync {
     uint64_t address;
+    release inside;    // of the running block, to its own warps; of another block: nothing
     release *releases; // seq rising
     uint32_t n, capacity;
 };
@@ -26,10 +28,10 @@ struct lg_race_sync {
 void lg_race_fence(lg_exec *x, lg_warp *warp, bool narrow) {
     lg_race_lanes_begin(x);
     x->race->lanes_fenced = true;
-    if (narrow) {
-        return;
+    memcpy(warp->fenced_block, warp->clocks, sizeof warp->fenced_block);
+    if (!narrow) {
+        memcpy(warp->fenced, warp->clocks, sizeof warp->fenced);
     }
-    memcpy(warp->fenced, warp->clocks, sizeof warp->fenced);
     warp->clocks[warp->number]++; // what it does from here on, the fence does not order
     x->race->fenced = true;
 }
@@ -122,10 +124,7 @@ static void add_release(lg_race_sync *sync, uint32_t seq, const uint32_t *clocks
         sync->releases[at] = (release){.seq = seq};
         sync->n++;
     }
-    for (int i = 0; i < LG_MAX_WARPS; i++) {
-        uint32_t *to = &sync->releases[at].clocks[i];
-        *to = clocks[i] > *to ? clocks[i] : *to;
-    }
+    lg_race_merge(sync->releases[at].clocks, clocks, LG_MAX_WARPS, -1);
 }
 
 // What the block had learnt from other words before its fence goes along.
@@ -142,11 +141,8 @@ static void pass_on(lg_race *race, uint32_t to, const uint32_t *fenced) {
     }
 }
 
-static void acquire(lg_race *race, const lg_warp *warp, uint64_t address) {
-    int64_t sync = find_sync(race, address);
-    if (sync < 0) {
-        return;
-    }
+// The running warp learns what other blocks have released to the word.
+static void acquire(lg_race *race, const lg_warp *warp, uint32_t sync) {
     for (uint32_t i = 0; i < race->n_acquired; i++) {
         if (race->acquired[i].sync == sync && race->acquired[i].warp == warp->number) {
             return;
@@ -158,12 +154,12 @@ static void acquire(lg_race *race, const lg_warp *warp, uint64_t address) {
             lg_xrealloc(race->acquired, race->acquired_capacity * sizeof *race->acquired);
     }
     race->acquired[race->n_acquired++] =
-        (lg_race_acquired){(uint32_t)sync, warp->clocks[warp->number], (uint8_t)warp->number};
+        (lg_race_acquired){sync, warp->clocks[warp->number], (uint8_t)warp->number};
 }
 
-static bool has_fence(const lg_exec *x, const lg_warp *warp) {
+static bool has_fence(const lg_exec *x, const uint32_t *fenced) {
     for (int i = 0; i < x->n_warps && x->race->fenced; i++) {
-        if (warp->fenced[i]) {
+        if (fenced[i]) {
             return true;
         }
     }
@@ -182,22 +178,50 @@ static void note_release(lg_race *race, uint32_t sync) {
     race->n_released++;
 }
 
-void lg_race_strong(lg_exec *x, uint64_t address, bool shared, bool reads, bool writes) {
+static void read_word(lg_exec *x, lg_race_word word) {
     lg_race *race = x->race;
-    if (race->lanes_fenced) {
-        lg_race_lanes_ordered(race);
-    }
-    if (shared) { // each block has a word of its own there
+    lg_warp *warp = x->warp;
+    int64_t sync = find_sync(race, word.address);
+    if (sync < 0) {
         return;
     }
-    if (reads) {
-        acquire(race, x->warp, address);
+    const release *inside = &race->syncs[sync].inside;
+    if (inside->seq == race->seq) {
+        lg_race_merge(warp->clocks, inside->clocks, x->n_warps, warp->number);
     }
-    if (writes && has_fence(x, x->warp)) {
-        uint32_t sync = make_sync(race, address);
-        add_release(&race->syncs[sync], race->seq, x->warp->fenced);
+    if (!word.narrow) {
+        acquire(race, warp, (uint32_t)sync);
+    }
+}
+
+static void write_word(lg_exec *x, lg_race_word word) {
+    lg_race *race = x->race;
+    const lg_warp *warp = x->warp;
+    if (!has_fence(x, warp->fenced_block)) {
+        return;
+    }
+    uint32_t sync = make_sync(race, word.address);
+    release *inside = &race->syncs[sync].inside;
+    if (inside->seq != race->seq) {
+        *inside = (release){.seq = race->seq};
+    }
+    lg_race_merge(inside->clocks, warp->fenced_block, x->n_warps, -1);
+    if (!word.narrow && has_fence(x, warp->fenced)) {
+        add_release(&race->syncs[sync], race->seq, warp->fenced);
         note_release(race, sync);
-        pass_on(race, sync, x->warp->fenced);
+        pass_on(race, sync, warp->fenced);
+    }
+}
+
+void lg_race_strong(lg_exec *x, lg_race_word word) {
+    if (x->race->lanes_fenced) {
+        lg_race_lanes_ordered(x->race);
+    }
+    if (word.reads) {
+        read_word(x, word);
+    }
+    if (word.writes) {
+        write_word(x, word);
     }
 }
 
@@ -214,8 +238,8 @@ bool lg_race_released(const lg_race *race, uint32_t i, uint8_t warp, uint32_t cl
 bool lg_race_ordered(const lg_exec *x, uint32_t seq, uint8_t warp, uint32_t clock) {
     const lg_race *race = x->race;
     const lg_warp *own = x->warp;
-    if (seq == race->seq && (warp == own->number || own->clocks[warp] >= clock)) {
-        return true;
+    if (seq == race->seq) {
+        return warp == own->number || own->clocks[warp] >= clock;
     }
     for (uint32_t i = 0; i < race->n_acquired; i++) {
         const lg_race_acquired *known = &race->acquired[i];

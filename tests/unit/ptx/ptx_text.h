@@ -120,51 +120,43 @@ static inline void print_operand(const lg_ptx_module *module, const lg_ptx_funct
 
 static inline void print_mods(const lg_ptx_mods *mods, lg_str *out) {
     static const char *const subs[] = {
-        "",         "lo",     "hi",         "wide",   "add",       "min",  "max",    "inc",
-        "dec",      "and",    "or",         "xor",    "exch",      "cas",  "popc",   "up",
-        "down",     "bfly",   "idx",        "all",    "any",       "uni",  "ballot", "l",
-        "r",        "f4e",    "b4e",        "rc8",    "ecl",       "ecr",  "rc16",   "finite",
-        "infinite", "number", "notanumber", "normal", "subnormal", "sync", "arrive", "red",
-        "warp",     "cta",    "gl",         "sys"};
+        "",       "lo",        "hi",   "wide",   "add",      "min",    "max",
+        "inc",    "dec",       "and",  "or",     "xor",      "exch",   "cas",
+        "popc",   "up",        "down", "bfly",   "idx",      "all",    "any",
+        "uni",    "ballot",    "l",    "r",      "f4e",      "b4e",    "rc8",
+        "ecl",    "ecr",       "rc16", "finite", "infinite", "number", "notanumber",
+        "normal", "subnormal", "sync", "arrive", "red",      "warp"};
     static const char *const cmps[] = {"",    "eq",  "ne",  "lt",  "le",  "gt",  "ge",
                                        "lo",  "ls",  "hi",  "hs",  "equ", "neu", "ltu",
                                        "leu", "gtu", "geu", "num", "nan"};
     static const char *const rounds[] = {"",    "rn",  "rz",  "rm",  "rp",
                                          "rni", "rzi", "rmi", "rpi", "rna"};
     static const char *const spaces[] = {"", "global", "shared", "local", "const", "param"};
+    static const char *const orders[] = {"",        "weak",    "volatile", "relaxed",
+                                         "acquire", "release", "acq_rel",  "sc"};
+    static const char *const scopes[] = {"", "cta", "cluster", "gpu", "sys"};
     const struct {
         bool set;
         const char *name;
     } flags[] = {
-        {mods->ftz, "ftz"},
-        {mods->sat, "sat"},
-        {mods->approx, "approx"},
-        {mods->full, "full"},
-        {mods->to, "to"},
-        {mods->uni, "uni"},
-        {mods->sync, "sync"},
-        {mods->aligned, "aligned"},
-        {mods->cc, "cc"},
-        {mods->wrap, "wrap"},
-        {mods->clamp, "clamp"},
-        {mods->shiftamt, "shiftamt"},
-        {mods->volatile_, "volatile"},
-        {mods->nc, "nc"},
-        {mods->noftz, "noftz"},
-        {mods->nan, "NaN"},
-        {mods->xorsign, "xorsign"},
-        {mods->relu, "relu"},
-        {mods->satfinite, "satfinite"},
-        {mods->entry_param, "entry"},
+        {mods->ftz, "ftz"},       {mods->sat, "sat"},
+        {mods->approx, "approx"}, {mods->full, "full"},
+        {mods->to, "to"},         {mods->uni, "uni"},
+        {mods->sync, "sync"},     {mods->aligned, "aligned"},
+        {mods->cc, "cc"},         {mods->wrap, "wrap"},
+        {mods->clamp, "clamp"},   {mods->shiftamt, "shiftamt"},
+        {mods->nc, "nc"},         {mods->noftz, "noftz"},
+        {mods->nan, "NaN"},       {mods->xorsign, "xorsign"},
+        {mods->relu, "relu"},     {mods->satfinite, "satfinite"},
+        {mods->pack, "pack"},     {mods->entry_param, "entry"},
     };
     const struct {
         const char *what;
         const char *value;
-    } fields[] = {{"sub", subs[mods->sub]},
-                  {"cmp", cmps[mods->cmp]},
-                  {"bool", subs[mods->bool_op]},
-                  {"round", rounds[mods->round]},
-                  {"space", spaces[mods->space]}};
+    } fields[] = {{"sub", subs[mods->sub]},       {"cmp", cmps[mods->cmp]},
+                  {"bool", subs[mods->bool_op]},  {"round", rounds[mods->round]},
+                  {"space", spaces[mods->space]}, {"order", orders[mods->order]},
+                  {"scope", scopes[mods->scope]}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (fields[i].value[0]) {
             lg_str_printf(out, " %s=%s", fields[i].what, fields[i].value);

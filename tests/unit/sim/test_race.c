@@ -11,6 +11,18 @@
     "add.s64 %rd4, %rd1, 4096;\n setp.eq.u32 %p1, %r1, 0;\n"
 // The last block to count itself reads what block 0 left.
 #define LAST "setp.ne.u32 %p2, %r4, 2;\n@%p2 ret;\n"
+// A thread of each warp: the last one of a block to do `count` to s reads what the other has left.
+#define LAST_WARP(count)                                                                           \
+    G ".shared .align 4 .b8 s[4];\n@%p1 st.shared.u32 [s], 0;\nbar.sync 0;\n"                      \
+      "and.b32 %r6, %r1, 31;\nsetp.ne.u32 %p3, %r6, 0;\n@%p3 ret;\nst.global.u32 [%rd2], "         \
+      "%r3;\n" count "setp.ne.u32 %p2, %r4, 1;\n@%p2 ret;\n"                                       \
+      "xor.b32 %r5, %r3, 32;\nmad.wide.u32 %rd5, %r5, 4, %rd1;\n"                                  \
+      "ld.global.u32 %r5, [%rd5];\nret;"
+// The last block done, where all that orders is `fence` before the counter.
+#define LAST_BLOCK(fence)                                                                          \
+    G ".shared .align 4 .b8 s[4];\n@%p1 st.global.u32 [%rd3], %r3;\n" fence                        \
+      "@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n@!%p1 ret;\n" LAST                                \
+      "ld.global.u32 %r5, [%rd1];\nret;"
 
 static const struct {
     const char *name, *body;
@@ -64,6 +76,35 @@ static const struct {
      G "@%p1 st.global.u32 [%rd3], %r3;\nmembar.cta;\n@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n"
        "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1];\nret;",
      32, true, "race: read"},
+    {"the last block done, a fence of the device", LAST_BLOCK("fence.acq_rel.gpu;\n"), 32, false,
+     NULL},
+    {"the last block done, a fence of the cluster", LAST_BLOCK("fence.acq_rel.cluster;\n"), 32,
+     true, "race: read"},
+    {"the last block done, a release of the block",
+     LAST_BLOCK("@%p1 atom.release.cta.shared.add.u32 %r4, [s], 1;\n"), 32, true, "race: read"},
+    {"the last block done, a release of the block, spelt out",
+     LAST_BLOCK("@%p1 atom.release.cta.shared::cta.add.u32 %r4, [s], 1;\n"), 32, true,
+     "race: read"},
+    {"the last block done, by an atomic of the cluster",
+     G "@%p1 st.global.u32 [%rd3], %r3;\n@%p1 atom.acq_rel.cluster.global.add.u32 %r4, [%rd4], 1;\n"
+       "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1];\nret;",
+     32, true, "race: "},
+    {"the last warp done, by a release of the block",
+     LAST_WARP("atom.release.cta.shared.add.u32 %r4, [s], 1;\n"), 64, false, NULL},
+    {"the last warp done, by a release of the block, spelt out",
+     LAST_WARP("atom.release.cta.shared::cta.add.u32 %r4, [s], 1;\n"), 64, false, NULL},
+    {"the last warp done, relaxed", LAST_WARP("atom.relaxed.cta.shared.add.u32 %r4, [s], 1;\n"), 64,
+     true, "race: read"},
+    {"the last warp done, relaxed, spelt out",
+     LAST_WARP("atom.relaxed.cta.shared::cta.add.u32 %r4, [s], 1;\n"), 64, true, "race: read"},
+    {"the last warp done, by a fence of the block",
+     LAST_WARP("fence.acq_rel.cta;\natom.shared.add.u32 %r4, [s], 1;\n"), 64, false, NULL},
+    {"the last warp done, without it", LAST_WARP("atom.shared.add.u32 %r4, [s], 1;\n"), 64, true,
+     "race: read"},
+    {"the last warp done, counted in global memory",
+     LAST_WARP(
+         "mad.wide.u32 %rd4, %r2, 4, %rd4;\natom.release.cta.global.add.u32 %r4, [%rd4], 1;\n"),
+     64, false, NULL},
     {"a write behind the fence",
      G "membar.gl;\n@%p1 st.global.u32 [%rd3], %r3;\n@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n"
        "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1];\nret;",

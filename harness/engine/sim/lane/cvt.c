@@ -39,7 +39,7 @@ lg_lane_fn *LG_ISA_NAME(lg_lane_select_cvt)(const lg_lane_form *f) {
     if (insn->n_types < 2) {
         return NULL;
     }
-    if (insn->text && strncmp(insn->text, "cvt.pack", 8) == 0) {
+    if (insn->mods.pack) {
         return select_pack(f);
     }
     if (insn->n_types != 2) {

@@ -274,9 +274,6 @@ static bool store_any(lg_exec *x, char *regs, const lg_insn *insn, uint32_t acti
     return access_any(x, regs, insn, active, true);
 }
 
-const lg_mem_table *LG_ISA_NAME(lg_mem_table)(void) {
-    static const lg_mem_table table = {
-        {load_16, load_32, load_64, load_any, store_16, store_32, store_64, store_any},
-        LG_ISA_NAME(lg_survey)};
-    return &table;
-}
+const lg_mem_table LG_ISA_NAME(lg_mem_table) = {
+    {load_16, load_32, load_64, load_any, store_16, store_32, store_64, store_any},
+    LG_ISA_NAME(lg_survey)};

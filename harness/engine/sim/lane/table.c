@@ -121,5 +121,6 @@ static lg_lane_fn *select_form(const lg_lane_form *f) {
     return by_op[f->insn->op](f);
 }
 
-const lg_lane_table LG_ISA_NAME(lg_lane_isa) = {LG_LANE_ISA, select_form,
-                                                LG_ISA_NAME(lg_lane_fused)};
+extern const struct lg_mem_table LG_ISA_NAME(lg_mem_table); // mem.c
+const lg_lane_table LG_ISA_NAME(lg_lane_isa) = {
+    LG_LANE_ISA, select_form, LG_ISA_NAME(lg_lane_fused), &LG_ISA_NAME(lg_mem_table)};
