@@ -153,6 +153,7 @@ enum { LG_EXPR_MAX_DEPTH = 32, LG_EXPR_PROBLEM = 160 };
 typedef struct lg_expr_problem {
     char text[LG_EXPR_PROBLEM];
     size_t at;
+    bool unknown_name; // of an evaluation: it needs a name that the lookup does not have
 } lg_expr_problem;
 
 // The value of a name; false: unknown.

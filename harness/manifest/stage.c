@@ -52,7 +52,7 @@ static bool read_expr(lg_binder *binder, lg_yaml_node *node, const char *what, i
                                  "%s is %lld; it must lie between %lld and %lld", what,
                                  (long long)value, (long long)min, (long long)max);
         }
-    } else if (strncmp(problem.text, "the unknown name", 16) != 0) {
+    } else if (!problem.unknown_name) {
         return lg_yaml_error(binder->doc, node, binder->diags, "%s '%.60s' has %s", what, text,
                              problem.text);
     }
@@ -74,7 +74,7 @@ LG_CUSTOM(lg_read_geometry) {
     static const int64_t block_limits[3] = {1024, 1024, 64};
     static const int64_t grid_limits[3] = {INT32_MAX, 65535, 65535};
     lg_expr *sizes = (lg_expr *)((char *)object + field->offset);
-    bool is_grid = strcmp(field->key, "grid") == 0;
+    bool is_grid = field->offset == offsetof(lg_stage, grid);
     if (!lg_bind_is_list(binder, value, what)) {
         return false;
     }

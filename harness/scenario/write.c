@@ -172,7 +172,7 @@ static void write_fault(lg_str *out, const lg_fault_spec *fault) {
         lg_str_printf(out, ", form: %s", lg_float_form_name(fault->form));
     }
     if (fault->where) {
-        lg_str_printf(out, ", where: %s", fault->where);
+        lg_str_printf(out, ", where: %s", lg_fault_form_name(fault->where));
     }
     if (fault->dtype) {
         lg_str_printf(out, ", dtype: %s", lg_dtype_name(fault->dtype));

@@ -5,7 +5,6 @@
 #include "session/internal.h"
 
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
 static int64_t now_ns(void) {

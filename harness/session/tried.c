@@ -3,8 +3,6 @@
 
 #include "device/internal.h"
 
-#include <string.h>
-
 enum option {
 #define LG_TRIED(id, text) OPTION_##id,
 #include "session/tried.def"
