@@ -43,6 +43,10 @@ LG_CUSTOM(lg_read_size);
 LG_CUSTOM(lg_read_recorder);
 LG_CUSTOM(lg_read_args);
 
+// Whether the value is a list of so many; adds the error.
+bool lg_is_list_of(lg_binder *binder, lg_yaml_node *value, const char *what, int least, int most,
+                   const char *things);
+
 // What only the whole kernel shows: args against scratch, dtypes against the family.
 bool lg_kernel_draft_check(lg_binder *binder, lg_loss_kind family, lg_kernel_draft *draft,
                            const char *what);
