@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/session.h"
 
-#include <string.h>
-
 enum option {
 #define LG_TRIED(id, text) OPTION_##id,
 #include "session/tried.def"
