@@ -15,7 +15,7 @@ typedef struct refusal_kind {
 } refusal_kind;
 
 static bool has_labels(const lg_suspicion *s) {
-    return s->d->targets_fit && !s->batch->target_is_probability;
+    return s->targets_fit && !s->batch->target_is_probability;
 }
 
 static bool is_last(const lg_suspicion *s, int64_t row) {
@@ -34,7 +34,7 @@ static bool is_ignored_outside(const lg_suspicion *s, int64_t row) {
 
 // Labels without a type of their own are handed over in the kernel's.
 static bool device_reads_bytes(const lg_suspicion *s) {
-    const lg_kernel *kernel = s->d->input->kernel;
+    const lg_kernel *kernel = s->kernel;
     lg_dtype dtype = lg_batch_device_target(s->batch)->dtype;
     uint32_t wider = 1u << LG_INT64 | 1u << LG_INT32 | 1u << LG_INT16;
     bool own =
@@ -84,7 +84,7 @@ static int64_t threads_of(const int64_t size[3]) {
 
 static void find_stage(alarm *a) {
     const lg_observation *seen = a->s->seen;
-    const lg_kernel *kernel = a->s->d->input->kernel;
+    const lg_kernel *kernel = a->s->kernel;
     int at = seen->failed_launch_index;
     if (!kernel || !seen->launches || at < 0 || at >= seen->n_launches) {
         return;
@@ -128,12 +128,12 @@ static double explain_records(const alarm *a, const refusal_kind *kind, int64_t 
     const lg_observation *seen = a->s->seen;
     for (int64_t i = 0; i < seen->n_records; i++) {
         int64_t at = seen->records[i].row;
-        if (at < 0 || at >= a->s->d->n_rows || !kind->refuses(a->s, at)) {
+        if (at < 0 || at >= a->s->n_rows || !kind->refuses(a->s, at)) {
             return 0;
         }
     }
     *row = seen->records[0].row;
-    for (int64_t at = 0; seen->n_records_dropped == 0 && at < a->s->d->n_rows; at++) {
+    for (int64_t at = 0; seen->n_records_dropped == 0 && at < a->s->n_rows; at++) {
         bool found = !kind->refuses(a->s, at);
         for (int64_t i = 0; !found && i < seen->n_records; i++) {
             found = seen->records[i].row == at;
@@ -150,9 +150,9 @@ static double explain_records(const alarm *a, const refusal_kind *kind, int64_t 
 static double explain_asserts(alarm *a, const refusal_kind *kind, int64_t *row) {
     const lg_observation *seen = a->s->seen;
     bool *told = lg_arena_array(a->s->arena, (size_t)seen->n_asserts_kept, sizeof *told);
-    bool whole = seen->n_asserts == seen->n_asserts_kept && a->s->d->n_rows <= a->n_threads;
+    bool whole = seen->n_asserts == seen->n_asserts_kept && a->s->n_rows <= a->n_threads;
     bool silent = false;
-    for (int64_t at = 0; at < a->s->d->n_rows; at++) {
+    for (int64_t at = 0; at < a->s->n_rows; at++) {
         if (!kind->refuses(a->s, at)) {
             continue;
         }
@@ -178,7 +178,7 @@ static double explain_asserts(alarm *a, const refusal_kind *kind, int64_t *row) 
 
 // Without a place, any refused row explains the signal.
 static double explain_signal(const alarm *a, const refusal_kind *kind, int64_t *row) {
-    for (int64_t at = 0; at < a->s->d->n_rows; at++) {
+    for (int64_t at = 0; at < a->s->n_rows; at++) {
         if (kind->refuses(a->s, at)) {
             *row = at;
             return 1;
@@ -200,7 +200,7 @@ static double explain(alarm *a, const refusal_kind *kind, int64_t *row) {
 // Whether the launch that failed was given the labels. One that was not tests something else: its
 // signal is no word about the loss.
 static bool failed_launch_has_labels(const lg_suspicion *s) {
-    const lg_kernel *kernel = s->d->input->kernel;
+    const lg_kernel *kernel = s->kernel;
     const char *entry = s->seen->failed_launch;
     for (int i = 0; kernel && entry && i < kernel->n_stages; i++) {
         const lg_stage *stage = &kernel->stages[i];
