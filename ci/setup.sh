@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(gcc g++ cmake ninja-build pkg-config git ccache
-    libyaml-dev libjansson-dev libsqlite3-dev libzip-dev uthash-dev librandom123-dev libxxhash-dev
+    libyaml-dev libjansson-dev libzip-dev librandom123-dev libxxhash-dev
     libcunit1-dev lcov clang clang-format clang-tidy
     python3 python3-pip python3-jinja2 python3-matplotlib)
 

@@ -35,7 +35,6 @@ static file_kind kind_of(const char *path) {
 typedef struct pattern {
     struct pattern *before;
     const char *file;
-    int64_t index;
     const char *text;
 } pattern;
 
@@ -47,14 +46,27 @@ typedef struct checked {
     pattern *patterns; // the last one noted
 } checked;
 
-// The patterns of a file's first point; a matrix that varies them is looked at in its first.
 static void note_patterns(checked *done, const char *file, const lg_scenario_set *set) {
-    for (int64_t i = 0; set->n > 0 && i < set->items[0].kernels.n; i++) {
-        pattern *noted = lg_arena_alloc(&done->arena, sizeof *noted);
-        *noted = (pattern){done->patterns, file, i,
-                           lg_arena_strdup(&done->arena, set->items[0].kernels.items[i])};
-        done->patterns = noted;
+    for (int64_t k = 0; k < set->n; k++) {
+        const lg_str_list *kernels = &set->items[k].kernels;
+        for (int64_t i = 0; lg_scenario_set_new_kernels(set, k) && i < kernels->n; i++) {
+            pattern *noted = lg_arena_alloc(&done->arena, sizeof *noted);
+            *noted =
+                (pattern){done->patterns, file, lg_arena_strdup(&done->arena, kernels->items[i])};
+            done->patterns = noted;
+        }
     }
+}
+
+// Where a text stands in a file, or NULL.
+static const lg_yaml_node *find_text(const lg_yaml_node *node, const char *text) {
+    const lg_yaml_node *found =
+        node->kind == LG_YAML_SCALAR && strcmp(node->text, text) == 0 ? node : NULL;
+    for (int64_t i = 0; !found && node->kind != LG_YAML_SCALAR && i < node->n; i++) {
+        found =
+            find_text(node->kind == LG_YAML_MAP ? node->entries[i].value : node->items[i], text);
+    }
+    return found;
 }
 
 // A pattern that no manifest of the same call knows: perhaps it is misspelt.
@@ -67,8 +79,8 @@ static void check_patterns(checked *done, lg_diags *diags) {
         }
         lg_yaml_doc doc;
         if (!matches && lg_yaml_read(noted->file, &done->arena, &doc, diags)) {
-            const char *path = lg_arena_printf(&done->arena, "run.kernels.%" PRId64, noted->index);
-            lg_loc loc = lg_yaml_loc(&doc, lg_yaml_towards(doc.root, path));
+            const lg_yaml_node *node = find_text(doc.root, noted->text);
+            lg_loc loc = lg_yaml_loc(&doc, node ? node : doc.root);
             lg_diags_add(diags, LG_WARNING, loc, NULL,
                          "run.kernels '%.60s' matches no kernel of the manifests given",
                          noted->text);

@@ -97,15 +97,16 @@ static bool check_globs(const lg_str_list *globs, const char *where, const char 
     return ok;
 }
 
-// Every point of a file has the same patterns.
 static bool check_scenarios(const lg_scenarios *scenarios, const char *const names[], size_t n) {
     bool ok = true;
     for (int64_t i = 0; i < scenarios->n; i++) {
-        const lg_scenario *scenario = scenarios->sets[i].n > 0 ? scenarios->sets[i].items : NULL;
-        if (scenario) {
-            char *where = lg_xasprintf("%s: run.kernels", scenario->path);
-            ok = check_globs(&scenario->kernels, where, "kernel", names, n) && ok;
-            free(where);
+        const lg_scenario_set *set = &scenarios->sets[i];
+        for (int64_t k = 0; k < set->n; k++) {
+            if (lg_scenario_set_new_kernels(set, k)) {
+                char *where = lg_xasprintf("%s: run.kernels", set->items[k].path);
+                ok = check_globs(&set->items[k].kernels, where, "kernel", names, n) && ok;
+                free(where);
+            }
         }
     }
     return ok;

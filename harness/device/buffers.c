@@ -6,20 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {
-#define LG_ARG(id, name, kind, help) name,
-#include "manifest/args.def"
-#undef LG_ARG
-};
-
-static const lg_arg_kind kinds[] = {
-#define LG_ARG(id, name, kind, help) LG_ARG_##kind,
-#include "manifest/args.def"
-#undef LG_ARG
-};
-
-static const char scratch_prefix[] = "scratch_";
-
 _Static_assert(sizeof(lg_record_ring) == 16, "as in kernels/lossgate_record.cuh");
 _Static_assert(sizeof(lg_fault_record) == 64, "as in kernels/lossgate_record.cuh");
 
@@ -33,57 +19,12 @@ bool lg_note_call(lg_calls *calls, const char *name, CUresult result) {
     return result == CUDA_SUCCESS;
 }
 
-lg_arg_id lg_arg_find(const char *name) {
-    int i = 0;
-    while (i < LG_N_ARGS && strcmp(names[i], name) != 0) {
-        i++;
+void lg_buffers_use(lg_buffers *buffers, const lg_arg *arg) {
+    if (arg->id == LG_N_ARGS) {
+        buffers->scratch[arg->scratch].used = true;
+    } else {
+        buffers->args[arg->id].used |= lg_arg_kind_of(arg->id) == LG_ARG_BUFFER;
     }
-    return (lg_arg_id)i;
-}
-
-bool lg_stage_takes(const lg_stage *stage, lg_arg_id arg) {
-    for (int i = 0; i < stage->n_args; i++) {
-        if (lg_arg_find(stage->args[i]) == arg) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool lg_kernel_takes(const lg_kernel *kernel, lg_arg_id arg) {
-    for (int i = 0; i < kernel->n_stages; i++) {
-        if (lg_stage_takes(&kernel->stages[i], arg)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-lg_arg_kind lg_arg_kind_of(lg_arg_id arg) {
-    return kinds[arg];
-}
-
-static int find_scratch(const lg_kernel *kernel, const char *arg) {
-    size_t n = strlen(scratch_prefix);
-    for (int i = 0; strncmp(arg, scratch_prefix, n) == 0 && i < kernel->n_scratch; i++) {
-        if (strcmp(kernel->scratch[i].name, arg + n) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-bool lg_buffers_use(lg_buffers *buffers, const lg_kernel *kernel, const char *arg) {
-    lg_arg_id id = lg_arg_find(arg);
-    if (id < LG_N_ARGS) {
-        buffers->args[id].used |= kinds[id] == LG_ARG_BUFFER;
-        return true;
-    }
-    int scratch = find_scratch(kernel, arg);
-    if (scratch >= 0) {
-        buffers->scratch[scratch].used = true;
-    }
-    return scratch >= 0;
 }
 
 uint32_t lg_poison_word(lg_dtype dtype) {
@@ -180,7 +121,8 @@ static bool is_output(lg_arg_id arg) {
 static bool make_one(lg_buffers *buffers, const lg_kernel *kernel, const lg_batch *batch,
                      lg_arg_id arg, lg_calls *calls) {
     lg_device_buffer *buffer = &buffers->args[arg];
-    buffer->name = names[arg];
+    size_t n_names;
+    buffer->name = lg_arg_names(&n_names)[arg];
     if (arg == LG_ARG_FAULT_RECORD) {
         return make_ring(buffers, buffer, calls);
     }
@@ -238,14 +180,9 @@ bool lg_buffers_make(lg_buffers *buffers, const lg_kernel *kernel, const lg_batc
     return true;
 }
 
-CUdeviceptr lg_buffers_address(const lg_buffers *buffers, const lg_kernel *kernel,
-                               const char *arg) {
-    lg_arg_id id = lg_arg_find(arg);
-    if (id < LG_N_ARGS) {
-        return buffers->args[id].address;
-    }
-    int scratch = find_scratch(kernel, arg);
-    return scratch >= 0 ? buffers->scratch[scratch].address : 0;
+CUdeviceptr lg_buffers_address(const lg_buffers *buffers, const lg_arg *arg) {
+    return arg->id == LG_N_ARGS ? buffers->scratch[arg->scratch].address
+                                : buffers->args[arg->id].address;
 }
 
 static void release(lg_buffers *buffers, lg_device_buffer *buffer) {

@@ -61,7 +61,7 @@ lg_compiler *lg_compiler_open(const char *nvcc, const char *cache_dir, lg_diags 
     bool ran = program && lg_run_program((const char *const[]){program, "--version", NULL}, NULL,
                                          &version, &status);
     if (!ran || status != 0) {
-        lg_error(diags, (lg_loc){nvcc, 0, 0}, "the CUDA compiler does not run: %s",
+        lg_error(diags, (lg_loc){nvcc, 0, 0}, "this CUDA compiler does not run: %s",
                  ran ? lg_str_text(&version) : strerror(errno));
         lg_str_free(&version);
         free(program);

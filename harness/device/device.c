@@ -27,10 +27,8 @@ lg_device_session *lg_device_open(const lg_driver *driver, const char *nvcc, con
         error = driver->cuDeviceGet(&session->device, 0);
     }
     bool ok = !error || lg_device_error(session, diags, (lg_loc){0}, call, error);
-    if (ok && nvcc) {
-        session->compiler = lg_compiler_open(nvcc, cache_dir, diags);
-        ok = session->compiler != NULL;
-    }
+    session->nvcc = nvcc ? lg_xstrdup(nvcc) : NULL;
+    session->cache_dir = lg_xstrdup(cache_dir ? cache_dir : "");
     if (!ok) {
         lg_device_close(session);
         return NULL;
@@ -40,9 +38,8 @@ lg_device_session *lg_device_open(const lg_driver *driver, const char *nvcc, con
 
 void lg_device_on_compile(lg_device_session *session,
                           void (*notice)(void *context, const char *source), void *context) {
-    if (session->compiler) {
-        lg_compiler_notify(session->compiler, notice, context);
-    }
+    session->notice = notice;
+    session->notice_context = context;
 }
 
 void lg_device_close(lg_device_session *session) {
@@ -62,6 +59,8 @@ void lg_device_close(lg_device_session *session) {
     free(session->slices);
     free(session->prepared);
     lg_compiler_close(session->compiler);
+    free(session->nvcc);
+    free(session->cache_dir);
     free(session);
 }
 
@@ -110,15 +109,32 @@ static void read_ptx(const lg_kernel *kernel, lg_compiled *file, lg_diags *diags
     }
 }
 
+// The compiler is opened for the first source: whoever has PTX needs none.
+static lg_compiler *need_compiler(lg_device_session *session, const lg_kernel *kernel,
+                                  lg_diags *diags) {
+    if (!session->compiler && session->nvcc) {
+        session->compiler = lg_compiler_open(session->nvcc, session->cache_dir, diags);
+        if (session->compiler) {
+            lg_compiler_notify(session->compiler, session->notice, session->notice_context);
+        }
+    }
+    if (!session->compiler) {
+        free(session->nvcc); // it is looked for once
+        session->nvcc = NULL;
+        lg_error(diags, kernel->loc,
+                 "%s: compiling %s needs nvcc, the CUDA compiler: install it (ci/setup.sh does), "
+                 "name it with --nvcc, or give the manifest PTX (ptx: file.ptx)",
+                 kernel->name, kernel->source);
+    }
+    return session->compiler;
+}
+
 // Compiles or reads the kernel's PTX; the text stays NULL when it cannot.
 static void get_text(lg_device_session *session, const lg_kernel *kernel, lg_compiled *file,
                      lg_diags *diags) {
     if (!kernel->source) {
         read_ptx(kernel, file, diags);
-    } else if (!session->compiler) {
-        lg_error(diags, kernel->loc, "%s: there is no CUDA compiler for %s", kernel->name,
-                 kernel->source);
-    } else {
+    } else if (need_compiler(session, kernel, diags)) {
         lg_compile(session->compiler, kernel->source, kernel->nvcc_flags, kernel->n_nvcc_flags,
                    file, diags);
     }

@@ -50,8 +50,6 @@ bool lg_note_call(lg_calls *calls, const char *name, CUresult result);
 // that one element past the end is a finding. Elsewhere each has fences on both sides, which are
 // looked at after the run.
 
-typedef enum lg_arg_kind { LG_ARG_BUFFER, LG_ARG_SIZE, LG_ARG_REAL } lg_arg_kind;
-
 enum { LG_FENCE_BYTES = 256, LG_RING_CAPACITY = 4096 };
 #define LG_FENCE_WORD 0xFE9CE5A1u
 
@@ -88,20 +86,14 @@ typedef struct lg_buffers {
     unsigned char total_weight[8];
 } lg_buffers;
 
-// Index of a name of the vocabulary, or LG_N_ARGS. Scratch names are not in it.
-lg_arg_id lg_arg_find(const char *name);
-bool lg_stage_takes(const lg_stage *stage, lg_arg_id arg);
-bool lg_kernel_takes(const lg_kernel *kernel, lg_arg_id arg); // in any stage
-lg_arg_kind lg_arg_kind_of(lg_arg_id arg);
-
-// Says what is used: a name of the vocabulary, or `scratch_<name>` of the kernel. False: neither.
-bool lg_buffers_use(lg_buffers *buffers, const lg_kernel *kernel, const char *arg);
+// Says what is used.
+void lg_buffers_use(lg_buffers *buffers, const lg_arg *arg);
 // Allocates and fills all that is used. `scratch_bytes`: size of each scratch buffer. False with an
 // error when memory is out or a call fails; without one when `not_made` says why this device cannot
 // be given the batch.
 bool lg_buffers_make(lg_buffers *buffers, const lg_kernel *kernel, const lg_batch *batch,
                      const int64_t *scratch_bytes, lg_calls *calls, lg_diags *diags);
-CUdeviceptr lg_buffers_address(const lg_buffers *buffers, const lg_kernel *kernel, const char *arg);
+CUdeviceptr lg_buffers_address(const lg_buffers *buffers, const lg_arg *arg);
 
 // Reads the outputs back into the observation; their values stay NULL when the context is dead.
 // Inputs are compared with what was uploaded and freed first, so that host and device do not both
@@ -302,7 +294,11 @@ typedef struct lg_prepared_kernel {
 
 struct lg_device_session {
     const lg_driver *driver;
-    lg_compiler *compiler; // NULL: sources are refused
+    char *nvcc; // NULL: sources are refused
+    char *cache_dir;
+    lg_compiler *compiler; // opened for the first source
+    void (*notice)(void *context, const char *source);
+    void *notice_context;
     CUdevice device;
     CUcontext context;      // NULL: none now
     uint64_t generation;    // counts contexts, from 1

@@ -61,7 +61,7 @@ static bool plan_buffers(run *r, int64_t *scratch_bytes) {
         const lg_stage *stage = r->stages[i];
         bool backward = stage->direction == LG_BACKWARD;
         for (int k = 0; k < stage->n_args; k++) {
-            lg_buffers_use(buffers, r->kernel, stage->args[k]);
+            lg_buffers_use(buffers, &stage->args[k]);
         }
         buffers->args[LG_ARG_TOTAL_WEIGHT].reported |=
             !backward && lg_stage_takes(stage, LG_ARG_TOTAL_WEIGHT);
@@ -126,11 +126,11 @@ static bool is_stride(lg_arg_id id) {
 
 // The values behind the parameters; each has 8 bytes of its own.
 static bool fill_param(run *r, const lg_stage *stage, int i, size_t bytes, uint64_t *to) {
-    const char *arg = stage->args[i];
-    lg_arg_id id = lg_arg_find(arg);
-    lg_arg_kind kind = id < LG_N_ARGS ? lg_arg_kind_of(id) : LG_ARG_BUFFER;
+    const lg_arg *arg = &stage->args[i];
+    lg_arg_id id = arg->id;
+    lg_arg_kind kind = lg_arg_kind_of(id);
     if (kind == LG_ARG_BUFFER) {
-        *to = lg_buffers_address(&r->buffers, r->kernel, arg);
+        *to = lg_buffers_address(&r->buffers, arg);
         return true;
     }
     if (kind == LG_ARG_REAL) {
@@ -142,12 +142,13 @@ static bool fill_param(run *r, const lg_stage *stage, int i, size_t bytes, uint6
     int64_t value = id == LG_ARG_LAUNCH_INDEX ? r->calls.n_launches : r->sizes.value[id];
     if (bytes == 4 && (value < INT32_MIN || value > INT32_MAX)) {
         if (is_stride(id)) { // a caller that looks does not call such a kernel
-            r->not_run = lg_arena_printf(
-                r->arena, "it takes '%s' in 32 bits, and %lld does not fit", arg, (long long)value);
+            r->not_run =
+                lg_arena_printf(r->arena, "it takes '%s' in 32 bits, and %lld does not fit",
+                                arg->name, (long long)value);
             return false;
         }
         return lg_error(r->diags, stage->loc, "%s: %s takes '%s' in 32 bits, and %lld does not fit",
-                        r->kernel->name, stage->entry, arg, (long long)value);
+                        r->kernel->name, stage->entry, arg->name, (long long)value);
     }
     memcpy(to, &value, sizeof value); // little endian: the low half comes first
     return true;

@@ -136,19 +136,18 @@ static bool check_args(const lg_kernel *kernel, const lg_stage *stage, const cha
     }
     bool ok = true;
     for (int i = 0; i < n_params; i++) {
-        const char *arg = stage->args[i];
-        if (!arg) {
-            continue;
+        const lg_arg *arg = &stage->args[i];
+        if (arg->id == LG_N_ARGS && arg->scratch < 0) {
+            continue; // not known
         }
-        lg_arg_id id = lg_arg_find(arg);
-        lg_arg_kind kind = id < LG_N_ARGS ? lg_arg_kind_of(id) : LG_ARG_BUFFER;
+        lg_arg_kind kind = lg_arg_kind_of(arg->id);
         if (!size_fits(kind, bytes[i])) {
             ok =
                 lg_error(diags, args_loc(stage), "%s: parameter %d of %s has %zu bytes; '%s' is %s",
-                         kernel->name, i, entry, bytes[i], arg, kind_words(kind));
+                         kernel->name, i, entry, bytes[i], arg->name, kind_words(kind));
         } else if (kind != LG_ARG_BUFFER && bytes[i] == 8 && is_pointer(body, entry, i)) {
             ok = lg_error(diags, args_loc(stage), "%s: parameter %d of %s is a pointer; '%s' is %s",
-                          kernel->name, i, entry, arg, kind_words(kind));
+                          kernel->name, i, entry, arg->name, kind_words(kind));
         }
     }
     return ok;
@@ -179,38 +178,22 @@ static bool check_entry(lg_device_session *session, const lg_kernel *kernel, siz
     return ok;
 }
 
-static bool check_stage_names(const lg_kernel *kernel, const lg_stage *stage, lg_diags *diags) {
-    lg_buffers buffers = {0};
-    buffers.n_scratch = kernel->n_scratch;
-    buffers.scratch = lg_xcalloc((size_t)kernel->n_scratch + 1, sizeof *buffers.scratch);
-    bool ok = true;
-    for (int i = 0; i < stage->n_args; i++) {
-        if (stage->args[i] && !lg_buffers_use(&buffers, kernel, stage->args[i])) {
-            ok = lg_error(diags, stage->loc, "%s: there is no argument '%s'", kernel->name,
-                          stage->args[i]);
-        }
-    }
-    free(buffers.scratch);
-    return ok;
-}
-
 // Each combination of types the manifest promises must exist. A name without {target} is checked
 // once a type, not once a pair.
 static bool check_stage(lg_device_session *session, const lg_kernel *kernel, size_t ptx,
                         const lg_stage *stage, lg_diags *diags) {
-    bool ok = check_stage_names(kernel, stage, diags);
-    bool by_input = strstr(stage->entry, "{dtype}");
-    bool by_target = strstr(stage->entry, "{target}");
+    bool ok = true;
     bool once_input = false;
     bool loads = true; // after a load that failed, which told all, no other is tried
     for (int input = 1; input < LG_N_DTYPES && loads; input++) {
-        if (!(kernel->input_dtypes & 1u << input) || (once_input && !by_input)) {
+        if (!(kernel->input_dtypes & 1u << input) || (once_input && !stage->entry_by_dtype)) {
             continue;
         }
         once_input = true;
         bool once_target = false;
         for (int target = 1; target < LG_N_DTYPES && loads; target++) {
-            if (!(kernel->target_dtypes & 1u << target) || (once_target && !by_target)) {
+            if (!(kernel->target_dtypes & 1u << target) ||
+                (once_target && !stage->entry_by_target)) {
                 continue;
             }
             once_target = true;

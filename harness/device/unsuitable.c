@@ -18,7 +18,7 @@ static bool host_refuses(const lg_kernel *kernel, const lg_batch *batch, lg_aren
 
 static bool entries_name_target(const lg_kernel *kernel) {
     for (int i = 0; i < kernel->n_stages; i++) {
-        if (strstr(kernel->stages[i].entry, "{target}")) {
+        if (kernel->stages[i].entry_by_target) {
             return true;
         }
     }

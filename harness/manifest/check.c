@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char scratch_prefix[] = "scratch_";
+
 typedef struct kernel_check {
     lg_binder *binder;
     lg_kernel_draft *draft;
@@ -32,23 +34,15 @@ static bool knows(const kernel_check *check, const char *path) {
     return lg_yaml_known((lg_yaml_node *)check->draft->node, path);
 }
 
-static bool is_scratch(const lg_kernel *kernel, const char *arg) {
-    for (int i = 0; i < kernel->n_scratch; i++) {
-        if (strncmp(arg, "scratch_", 8) == 0 && strcmp(arg + 8, kernel->scratch[i].name) == 0) {
-            return true;
+static bool find_arg(const lg_kernel *kernel, lg_arg *arg) {
+    arg->id = lg_arg_find(arg->name);
+    for (int i = 0; arg->id == LG_N_ARGS && i < kernel->n_scratch; i++) {
+        if (strncmp(arg->name, scratch_prefix, sizeof scratch_prefix - 1) == 0 &&
+            strcmp(arg->name + sizeof scratch_prefix - 1, kernel->scratch[i].name) == 0) {
+            arg->scratch = i;
         }
     }
-    return false;
-}
-
-bool lg_kernel_has_arg(const lg_kernel *kernel, const char *arg) {
-    size_t n;
-    const char *const *names = lg_arg_names(&n);
-    bool found = arg && is_scratch(kernel, arg);
-    for (size_t i = 0; arg && !found && i < n; i++) {
-        found = strcmp(arg, names[i]) == 0;
-    }
-    return found;
+    return arg->id < LG_N_ARGS || arg->scratch >= 0;
 }
 
 enum { MAX_KNOWN = 128 };
@@ -56,11 +50,13 @@ enum { MAX_KNOWN = 128 };
 static bool check_arg(const kernel_check *check, int stage, int index) {
     const lg_kernel *kernel = &check->draft->kernel;
     lg_arena *scratch = check->binder->scratch;
-    const char *arg = kernel->stages[stage].args[index];
-    bool of_scratch = arg && strncmp(arg, "scratch_", 8) == 0;
-    if (!arg || (of_scratch && kernel->n_scratch == 0 && !knows(check, "scratch")) ||
-        lg_kernel_has_arg(kernel, arg)) {
-        return true; // told before, or not known, or right
+    lg_arg *arg = &kernel->stages[stage].args[index];
+    if (!arg->name || find_arg(kernel, arg)) {
+        return true; // reported before, or right
+    }
+    if (strncmp(arg->name, scratch_prefix, sizeof scratch_prefix - 1) == 0 &&
+        kernel->n_scratch == 0 && !knows(check, "scratch")) {
+        return true;
     }
     size_t n_names;
     const char *const *names = lg_arg_names(&n_names);
@@ -70,13 +66,14 @@ static bool check_arg(const kernel_check *check, int stage, int index) {
         known[n++] = names[i];
     }
     for (int i = 0; i < kernel->n_scratch && n < MAX_KNOWN; i++) {
-        known[n++] = lg_arena_printf(scratch, "scratch_%s", kernel->scratch[i].name);
+        known[n++] = lg_arena_printf(scratch, "%s%s", scratch_prefix, kernel->scratch[i].name);
     }
     return error_at(check, lg_arena_printf(scratch, "stages.%d.args.%d", stage, index),
-                    "unknown argument '%.60s'%s", arg, lg_bind_hint(check->binder, arg, known, n));
+                    "unknown argument '%.60s'%s", arg->name,
+                    lg_bind_hint(check->binder, arg->name, known, n));
 }
 
-// Also a word that is likely meant for it.
+// Whether `arg` is `wanted`, or a misspelling of it.
 static bool is_arg(const char *arg, const char *wanted) {
     size_t n;
     const char *const *names = lg_arg_names(&n);
@@ -91,7 +88,7 @@ static bool passes(const lg_kernel *kernel, lg_direction direction, const char *
         const lg_stage *stage = &kernel->stages[i];
         *has_stage |= stage->direction == direction;
         for (int k = 0; stage->direction == direction && k < stage->n_args; k++) {
-            if (is_arg(stage->args[k], wanted)) {
+            if (is_arg(stage->args[k].name, wanted)) {
                 return true;
             }
         }

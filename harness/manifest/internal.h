@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the manifest reader share. Inside model/ only.
+// What the parts of the manifest reader share.
 #ifndef LG_MANIFEST_INTERNAL_H
 #define LG_MANIFEST_INTERNAL_H
 
@@ -46,9 +46,7 @@ LG_CUSTOM(lg_read_args);
 // What only the whole kernel shows: args against scratch, dtypes against the family.
 bool lg_kernel_draft_check(lg_binder *binder, lg_loss_kind family, lg_kernel_draft *draft,
                            const char *what);
-// The sizes on a few typical batches (kernel_spec_sizes.c).
+// The sizes on a few typical batches (sizes.c).
 bool lg_kernel_draft_try_sizes(lg_binder *binder, const lg_kernel_draft *draft, const char *what);
-// Whether `arg` names a scratch buffer of the kernel or is of the vocabulary.
-bool lg_kernel_has_arg(const lg_kernel *kernel, const char *arg);
 
 #endif

@@ -81,9 +81,10 @@ static bool append(lg_binder *binder, const lg_kernel_draft *draft, lg_policy po
     }
     for (int64_t i = 0; i < set->n; i++) {
         // Two names of one manifest without {policy} are compared by check_doubles.
-        bool told = kernel.manifest == set->items[i].manifest && kernel.name == draft->kernel.name;
+        bool reported =
+            kernel.manifest == set->items[i].manifest && kernel.name == draft->kernel.name;
         if (strcmp(set->items[i].name, kernel.name) == 0) {
-            return !told &&
+            return !reported &&
                    lg_yaml_error(binder->doc, lg_yaml_get(draft->node, "name"), binder->diags,
                                  "a second kernel '%s'; the first is at %s:%d", kernel.name,
                                  set->items[i].loc.file, set->items[i].loc.line);
@@ -191,9 +192,6 @@ static bool cut_to_checkable(lg_binder *binder, const lg_manifest *manifest,
         lg_stage stage = kernel->stages[i];
         const char *args = lg_arena_printf(binder->scratch, "stages.%d.args", i);
         stage.n_args = lg_yaml_known(node, args) && stage.args ? stage.n_args : -1;
-        for (int k = 0; k < stage.n_args; k++) {
-            stage.args[k] = lg_kernel_has_arg(kernel, stage.args[k]) ? stage.args[k] : NULL;
-        }
         if (stage.entry) {
             kernel->stages[n++] = stage;
         }

@@ -38,11 +38,35 @@ const char *lg_mode_help(lg_mode mode);
 const char *const *lg_mode_names(size_t *n); // without "unset"
 
 // A size expression over the names of the argument vocabulary, kept as text; parsed and evaluated
-// by manifest/expr.h: integers, names, + - * / (floor), ceil_div(a,b), min, max, next_pow2.
+// by lg_expr_eval: integers, names, + - * / (floor), ceil_div(a,b), min, max, next_pow2.
 typedef const char *lg_expr;
 
+// The argument vocabulary (args.def).
+typedef enum lg_arg_id {
+#define LG_ARG(id, name, kind, help) LG_ARG_##id,
+#include "manifest/args.def"
+#undef LG_ARG
+    LG_N_ARGS
+} lg_arg_id;
+
+typedef enum lg_arg_kind { LG_ARG_BUFFER, LG_ARG_SIZE, LG_ARG_REAL } lg_arg_kind;
+
+const char *const *lg_arg_names(size_t *n);
+const char *lg_arg_name(lg_arg_id arg);
+lg_arg_id lg_arg_find(const char *name);   // LG_N_ARGS: not in the vocabulary
+lg_arg_kind lg_arg_kind_of(lg_arg_id arg); // of LG_N_ARGS, a scratch buffer: LG_ARG_BUFFER
+
+// One parameter of an entry: an argument of the vocabulary, or a scratch buffer of the kernel.
+typedef struct lg_arg {
+    const char *name; // as in the manifest: "output", "scratch_partial"
+    lg_arg_id id;     // LG_N_ARGS: a scratch buffer
+    int scratch;      // its index in lg_kernel.scratch; with LG_N_ARGS, -1: not known
+} lg_arg;
+
 typedef struct lg_stage {
-    const char *entry; // with {dtype} and {target} still in it
+    const char *entry;    // with {dtype} and {target} still in it
+    bool entry_by_dtype;  // {dtype} is: there is an entry for each type of the input
+    bool entry_by_target; // {target} is: there is one for each type of the target
     lg_loc loc;
     lg_direction direction; // LG_FORWARD or LG_BACKWARD
     lg_expr grid[3];        // missing dimensions are "1"
@@ -51,10 +75,10 @@ typedef struct lg_stage {
     const lg_expr *block_x; // block_sizes mode; empty: only block[0]
     lg_expr shared_bytes;   // dynamic shared memory; NULL: 0
     lg_expr recorder; // which thread of the launch, counted over all its blocks, writes the fault
-                      // record of `row`; NULL: not told. Also knows `threads`, of the launch
+                      // record of `row`; NULL: unknown. It also has `threads`, of the launch
     int n_args;
-    const char **args; // names of the vocabulary, in parameter order
-    lg_loc args_loc;   // of the list; no line when the stage was not read from a file
+    lg_arg *args;    // in parameter order
+    lg_loc args_loc; // of the list; no line when the stage was not read from a file
 } lg_stage;
 
 typedef struct lg_scratch {
@@ -94,6 +118,8 @@ typedef struct lg_kernel {
 
 // The directions it has stages for.
 lg_direction lg_kernel_directions(const lg_kernel *kernel);
+bool lg_stage_takes(const lg_stage *stage, lg_arg_id arg);
+bool lg_kernel_takes(const lg_kernel *kernel, lg_arg_id arg); // in any stage
 
 typedef struct lg_kernel_set {
     lg_arena arena;
@@ -104,23 +130,13 @@ typedef struct lg_kernel_set {
 // Reads one manifest and appends its kernels; *all* errors. Two kernels of one name are an error.
 bool lg_kernels_read(const char *path, lg_kernel_set *set, lg_diags *diags);
 // As lg_kernels_read, but after errors it keeps the kernels and stages whose entries and types are
-// known, to look for further errors in what they compile to: an unknown argument is NULL there, and
-// n_args is -1 when the list is not known. Not for running.
+// known, to look for further errors in what they compile to: an unknown argument has neither an id
+// nor a scratch buffer there, and n_args is -1 when the list is not known. Not for running.
 bool lg_kernels_read_for_check(const char *path, lg_kernel_set *set, lg_diags *diags);
 // As lg_kernels_read for a manifest that is in memory; `name` is its path.
 bool lg_kernels_read_text(const char *name, const char *text, size_t n, lg_kernel_set *set,
                           lg_diags *diags);
 void lg_kernel_set_free(lg_kernel_set *set);
-
-// The argument vocabulary (args.def): name, kind (buffer, size, option), type, help.
-typedef enum lg_arg_id {
-#define LG_ARG(id, name, kind, help) LG_ARG_##id,
-#include "manifest/args.def"
-#undef LG_ARG
-    LG_N_ARGS
-} lg_arg_id;
-const char *const *lg_arg_names(size_t *n);
-const char *lg_arg_name(lg_arg_id id);
 
 // --- Size expressions of a manifest: "ceil_div(samples, block_x)", "16 * rows + 4".
 //

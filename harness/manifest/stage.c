@@ -126,13 +126,14 @@ LG_CUSTOM(lg_read_args) {
                              what, (long long)value->n, MAX_ARGS);
     }
     stage->args_loc = lg_yaml_loc(binder->doc, value);
-    stage->args = lg_arena_array(binder->arena, (size_t)value->n, sizeof(char *));
+    stage->args = lg_arena_array(binder->arena, (size_t)value->n, sizeof *stage->args);
     stage->n_args = (int)value->n;
     bool ok = true;
     for (int i = 0; i < stage->n_args; i++) {
-        ok &= lg_bind_text(binder, value->items[i], what, &stage->args[i]);
+        stage->args[i] = (lg_arg){.id = LG_N_ARGS, .scratch = -1};
+        ok &= lg_bind_text(binder, value->items[i], what, &stage->args[i].name);
     }
-    return ok; // the names are checked once the scratch buffers are known
+    return ok; // the names are looked up once the scratch buffers are known
 }
 
 LG_CUSTOM(lg_read_scratch) {
@@ -197,6 +198,9 @@ LG_CUSTOM(lg_read_stages) {
         }
         bool bound = lg_bind(binder, node, &table, &kernel->stages[i]);
         bound &= check_blocks(binder, node, table.name, &kernel->stages[i]);
+        const char *entry = kernel->stages[i].entry;
+        kernel->stages[i].entry_by_dtype = entry && strstr(entry, "{dtype}");
+        kernel->stages[i].entry_by_target = entry && strstr(entry, "{target}");
         node->refused = !bound;
         ok &= bound;
     }

@@ -30,6 +30,13 @@ static const char *const args[] = {
 #undef LG_ARG
 };
 
+static const lg_arg_kind arg_kinds[] = {
+#define LG_ARG(id, name, kind, help) LG_ARG_##kind,
+#include "manifest/args.def"
+#undef LG_ARG
+    LG_ARG_BUFFER,
+};
+
 const char *lg_policy_name(lg_policy policy) {
     return (unsigned)policy < LG_N_POLICIES ? policies[policy] : "invalid";
 }
@@ -59,6 +66,36 @@ const char *const *lg_arg_names(size_t *n) {
 
 const char *lg_arg_name(lg_arg_id id) {
     return args[id];
+}
+
+lg_arg_id lg_arg_find(const char *name) {
+    int i = 0;
+    while (i < LG_N_ARGS && strcmp(args[i], name) != 0) {
+        i++;
+    }
+    return (lg_arg_id)i;
+}
+
+lg_arg_kind lg_arg_kind_of(lg_arg_id arg) {
+    return arg_kinds[arg];
+}
+
+bool lg_stage_takes(const lg_stage *stage, lg_arg_id arg) {
+    for (int i = 0; i < stage->n_args; i++) {
+        if (stage->args[i].id == arg) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lg_kernel_takes(const lg_kernel *kernel, lg_arg_id arg) {
+    for (int i = 0; i < kernel->n_stages; i++) {
+        if (lg_stage_takes(&kernel->stages[i], arg)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void lg_kernel_set_free(lg_kernel_set *set) {

@@ -7,81 +7,51 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct array_check {
-    lg_scenario_reader *reader;
-    const char *path;
-    const lg_array_spec *spec;
-    lg_place place;
-} array_check;
-
-static const char *key(const array_check *array, const char *name) {
-    return lg_arena_printf(array->reader->binder.scratch, "%s.%s", array->path, name);
-}
-
-static bool has(const array_check *array, const char *name) {
-    return lg_scenario_has(array->reader, key(array, name));
-}
-
-// Whether the values of these keys of the array are known.
-static bool knows(const array_check *array, const char *names) {
-    char name[32];
-    while (*names) {
-        size_t length = strcspn(names, " ");
-        snprintf(name, sizeof name, "%.*s", (int)length, names);
-        if (!lg_scenario_knows(array->reader, key(array, name))) {
-            return false;
-        }
-        names += length + (names[length] == ' ');
-    }
-    return true;
-}
-
 // Whether it is known what the elements are: of targets, indices or probabilities.
-static bool knows_meaning(const array_check *array) {
+static bool knows_meaning(const lg_part *array) {
     return lg_scenario_knows(array->reader, "loss.kind") &&
-           (array->place != LG_PLACE_TARGETS || knows(array, "kind distribution"));
+           (array->place != LG_PLACE_TARGETS || lg_part_knows(array, "kind distribution"));
 }
 
-static void check_source(const array_check *array) {
+static void check_source(const lg_part *array) {
     static const char *const sources[] = {"values", "file", "distribution", "uniform"};
     const char *first = NULL;
     for (int i = 0; i < 4; i++) {
-        if (has(array, sources[i]) && first) {
-            lg_scenario_error(array->reader, key(array, sources[i]),
-                              "%s has both %s and %s; want one of them", array->path, first,
-                              sources[i]);
-        } else if (has(array, sources[i])) {
+        if (lg_part_has(array, sources[i]) && first) {
+            lg_part_error(array, sources[i], "%s has both %s and %s; want one of them", array->path,
+                          first, sources[i]);
+        } else if (lg_part_has(array, sources[i])) {
             first = sources[i];
         }
     }
-    bool listed = has(array, "values") || has(array, "file");
+    bool listed = lg_part_has(array, "values") || lg_part_has(array, "file");
     static const char *const drawn[] = {"scale", "lo", "hi", "value"};
     for (int i = 0; listed && i < 4; i++) {
-        if (has(array, drawn[i])) {
-            lg_scenario_error(array->reader, key(array, drawn[i]),
-                              "%s.%s belongs to a generated array, but the elements are listed",
-                              array->path, drawn[i]);
+        if (lg_part_has(array, drawn[i])) {
+            lg_part_error(array, drawn[i],
+                          "%s.%s belongs to a generated array, but the elements are listed",
+                          array->path, drawn[i]);
         }
     }
     if (array->place == LG_PLACE_WEIGHT && !first && array->spec->source == LG_ARRAY_GENERATED) {
         lg_scenario_error(array->reader, array->path,
                           "%s says no numbers; want uniform, values or file", array->path);
     }
-    if (has(array, "shape") && !has(array, "values")) {
-        lg_scenario_error(
-            array->reader, key(array, "shape"), "%s.shape belongs to values; %s", array->path,
-            has(array, "file") ? "a file has its own" : "a generated array has that of the batch");
+    if (lg_part_has(array, "shape") && !lg_part_has(array, "values")) {
+        lg_part_key_error(array, "shape", "belongs to values; %s",
+                          lg_part_has(array, "file") ? "a file has its own"
+                                                     : "a generated array has that of the batch");
     }
 }
 
-static void check_shape(const array_check *array) {
+static void check_shape(const lg_part *array) {
     const lg_array_spec *spec = array->spec;
-    if (!has(array, "shape") || spec->source != LG_ARRAY_VALUES || !knows(array, "shape values")) {
+    if (!lg_part_has(array, "shape") || spec->source != LG_ARRAY_VALUES ||
+        !lg_part_knows(array, "shape values")) {
         return;
     }
     if (spec->shape.n > LG_MAX_RANK) {
-        lg_scenario_error(array->reader, key(array, "shape"),
-                          "%s.shape has %lld dimensions; at most %d", array->path,
+        lg_part_key_error(array, "shape", "has %lld dimensions; at most %d",
                           (long long)spec->shape.n, LG_MAX_RANK);
         return;
     }
@@ -92,9 +62,8 @@ static void check_shape(const array_check *array) {
     }
     if (overflow || product != spec->values.n) {
         lg_str shape = {0};
-        lg_yaml_flow(lg_yaml_at(array->reader->root, key(array, "shape")), &shape);
-        lg_scenario_error(array->reader, key(array, "shape"),
-                          "%s.shape %.80s does not hold the %lld numbers of values", array->path,
+        lg_yaml_flow(lg_yaml_at(array->reader->root, lg_part_key(array, "shape")), &shape);
+        lg_part_key_error(array, "shape", "%.80s does not hold the %lld numbers of values",
                           lg_str_text(&shape), (long long)spec->values.n);
         lg_str_free(&shape);
     }
@@ -103,15 +72,16 @@ static void check_shape(const array_check *array) {
 enum { MAX_WRONG_VALUES = 20 };
 
 // Numbers that the element type cannot hold would silently become others.
-static void check_values(const array_check *array) {
+static void check_values(const lg_part *array) {
     const lg_array_spec *spec = array->spec;
     if (spec->source != LG_ARRAY_VALUES || lg_dtype_is_float(spec->dtype) ||
-        !knows_meaning(array) || !knows(array, "dtype values") ||
+        !knows_meaning(array) || !lg_part_knows(array, "dtype values") ||
         !lg_scenario_knows(array->reader, "batch.logits.dtype")) {
         return;
     }
-    const char *values =
-        lg_yaml_at(array->reader->root, key(array, "values")) ? key(array, "values") : array->path;
+    const char *values = lg_yaml_at(array->reader->root, lg_part_key(array, "values"))
+                             ? lg_part_key(array, "values")
+                             : array->path;
     int n_wrong = 0;
     for (int64_t i = 0; i < spec->values.n && n_wrong < MAX_WRONG_VALUES; i++) {
         double value = spec->values.items[i];
@@ -133,7 +103,7 @@ static void check_values(const array_check *array) {
     }
 }
 
-static int64_t rank_of(const array_check *array) {
+static int64_t rank_of(const lg_part *array) {
     const lg_scenario *scenario = array->reader->scenario;
     const lg_batch_spec *batch = &scenario->batch;
     const lg_array_spec *spec = array->spec;
@@ -150,22 +120,21 @@ static int64_t rank_of(const array_check *array) {
     return !batch->unbatched + class_axis + batch->extent.n;
 }
 
-static void check_stride(const array_check *array) {
-    bool known = knows_meaning(array) && knows(array, "stride shape values file") &&
+static void check_stride(const lg_part *array) {
+    bool known = knows_meaning(array) && lg_part_knows(array, "stride shape values file") &&
                  lg_scenario_knows_sizes(array->reader);
     int64_t rank = known ? rank_of(array) : -1;
-    if (has(array, "stride") && rank >= 0 && array->spec->stride.n != rank) {
-        lg_scenario_error(array->reader, key(array, "stride"),
-                          "%s.stride has %lld numbers, but the array has %lld dimensions",
-                          array->path, (long long)array->spec->stride.n, (long long)rank);
-    } else if (has(array, "stride") && rank >= 0) {
-        lg_scenario_check_reach(array->reader, array->path, array->spec, rank);
-    } else if (array->place == LG_PLACE_WEIGHT && knows(array, "stride")) {
-        lg_scenario_check_weight_reach(array->reader, array->path, array->spec);
+    if (lg_part_has(array, "stride") && rank >= 0 && array->spec->stride.n != rank) {
+        lg_part_key_error(array, "stride", "has %lld numbers, but the array has %lld dimensions",
+                          (long long)array->spec->stride.n, (long long)rank);
+    } else if (lg_part_has(array, "stride") && rank >= 0) {
+        lg_scenario_check_reach(array, rank);
+    } else if (array->place == LG_PLACE_WEIGHT && lg_part_knows(array, "stride")) {
+        lg_scenario_check_weight_reach(array);
     }
 }
 
-static bool distribution_fits(const array_check *array) {
+static bool distribution_fits(const lg_part *array) {
     const lg_array_spec *spec = array->spec;
     bool binary = lg_loss_is_binary(array->reader->scenario->loss.kind);
     bool logits = array->place == LG_PLACE_LOGITS;
@@ -187,26 +156,25 @@ static bool distribution_fits(const array_check *array) {
     return false;
 }
 
-static void check_parameter(const array_check *array, const char *name, lg_distribution owner,
+static void check_parameter(const lg_part *array, const char *name, lg_distribution owner,
                             bool meaningful) {
-    if (has(array, name) && (array->spec->distribution != owner || !meaningful)) {
-        lg_scenario_error(array->reader, key(array, name), "%s.%s has no meaning here: %s is %s",
-                          array->path, name, meaningful ? "the distribution" : "what is drawn",
-                          meaningful ? lg_distribution_name(array->spec->distribution)
-                                     : "a class of the batch");
+    if (lg_part_has(array, name) && (array->spec->distribution != owner || !meaningful)) {
+        lg_part_error(array, name, "%s.%s has no meaning here: %s is %s", array->path, name,
+                      meaningful ? "the distribution" : "what is drawn",
+                      meaningful ? lg_distribution_name(array->spec->distribution)
+                                 : "a class of the batch");
     }
 }
 
-static void check_distribution(const array_check *array) {
+static void check_distribution(const lg_part *array) {
     const lg_array_spec *spec = array->spec;
     if (spec->source != LG_ARRAY_GENERATED || array->place == LG_PLACE_WEIGHT ||
-        !knows_meaning(array) || !knows(array, "distribution")) {
+        !knows_meaning(array) || !lg_part_knows(array, "distribution")) {
         return;
     }
     bool labels = array->place == LG_PLACE_TARGETS && !spec->probabilities;
     if (!distribution_fits(array)) {
-        lg_scenario_error(array->reader, key(array, "distribution"),
-                          "%s.distribution is %s, which does not give %s", array->path,
+        lg_part_key_error(array, "distribution", "is %s, which does not give %s",
                           lg_distribution_name(spec->distribution),
                           labels                             ? "class indices"
                           : array->place == LG_PLACE_TARGETS ? "such probabilities"
@@ -216,46 +184,43 @@ static void check_distribution(const array_check *array) {
     check_parameter(array, "lo", LG_DIST_UNIFORM, !labels);
     check_parameter(array, "hi", LG_DIST_UNIFORM, !labels);
     check_parameter(array, "value", LG_DIST_CONSTANT, true);
-    if (spec->distribution == LG_DIST_UNIFORM && !labels && knows(array, "lo hi") &&
+    if (spec->distribution == LG_DIST_UNIFORM && !labels && lg_part_knows(array, "lo hi") &&
         !(spec->lo < spec->hi)) {
-        lg_scenario_error(array->reader, key(array, has(array, "hi") ? "hi" : "lo"),
-                          "%s: lo is %g and hi is %g; want lo below hi", array->path, spec->lo,
-                          spec->hi);
+        lg_part_error(array, lg_part_has(array, "hi") ? "hi" : "lo",
+                      "%s: lo is %g and hi is %g; want lo below hi", array->path, spec->lo,
+                      spec->hi);
     }
-    if (spec->distribution == LG_DIST_CONSTANT && labels && knows(array, "value") &&
+    if (spec->distribution == LG_DIST_CONSTANT && labels && lg_part_knows(array, "value") &&
         !(spec->lo == trunc(spec->lo) && fabs(spec->lo) < 0x1p63)) {
-        lg_scenario_error(array->reader, key(array, "value"), "%s.value is %g; want a class index",
-                          array->path, spec->lo);
+        lg_part_key_error(array, "value", "is %g; want a class index", spec->lo);
     }
 }
 
-static void check_dtype(const array_check *array) {
+static void check_dtype(const lg_part *array) {
     const lg_array_spec *spec = array->spec;
     const lg_loss_options *loss = &array->reader->scenario->loss;
     bool floating = lg_dtype_is_float(spec->dtype);
-    bool typed =
-        knows(array, "dtype file") && lg_scenario_knows(array->reader, "batch.logits.dtype");
+    bool typed = lg_part_knows(array, "dtype file") &&
+                 lg_scenario_knows(array->reader, "batch.logits.dtype");
     bool meaning = knows_meaning(array);
     if (array->place == LG_PLACE_TARGETS && meaning && typed && spec->probabilities && !floating) {
-        lg_scenario_error(array->reader, key(array, "dtype"),
-                          "%s are probabilities, but their dtype is %s; want a floating one",
-                          array->path, lg_dtype_name(spec->dtype));
+        lg_part_error(array, "dtype",
+                      "%s are probabilities, but their dtype is %s; want a floating one",
+                      array->path, lg_dtype_name(spec->dtype));
     }
     bool drawn = spec->source == LG_ARRAY_GENERATED;
     if (array->place != LG_PLACE_TARGETS && typed && drawn && !floating) {
-        lg_scenario_error(array->reader, key(array, "dtype"), "%s.dtype is %s; want a floating one",
-                          array->path, lg_dtype_name(spec->dtype));
+        lg_part_key_error(array, "dtype", "is %s; want a floating one", lg_dtype_name(spec->dtype));
     }
     if (array->place != LG_PLACE_TARGETS || !meaning) {
         return;
     }
     if (spec->probabilities && loss->kind == LG_NLL_LOSS) {
-        lg_scenario_error(array->reader, key(array, has(array, "kind") ? "kind" : "distribution"),
-                          "%s are probabilities, but nll_loss takes class indices", array->path);
+        lg_part_error(array, lg_part_has(array, "kind") ? "kind" : "distribution",
+                      "%s are probabilities, but nll_loss takes class indices", array->path);
     }
     if (!spec->probabilities && lg_loss_is_binary(loss->kind)) {
-        lg_scenario_error(array->reader, key(array, "kind"),
-                          "%s.kind is indices, but %s takes probabilities", array->path,
+        lg_part_key_error(array, "kind", "is indices, but %s takes probabilities",
                           lg_loss_kind_name(loss->kind));
     }
 }
@@ -309,12 +274,12 @@ static void check_listed_sizes(lg_scenario_reader *reader) {
 
 void lg_scenario_check_arrays(lg_scenario_reader *reader) {
     lg_scenario *scenario = reader->scenario;
-    const array_check arrays[] = {
-        {reader, "batch.logits", &scenario->batch.logits, LG_PLACE_LOGITS},
-        {reader, "batch.targets", &scenario->batch.targets, LG_PLACE_TARGETS},
-        {reader, "loss.weight", &scenario->weight, LG_PLACE_WEIGHT},
-        {reader, "loss.pos_weight", &scenario->pos_weight, LG_PLACE_WEIGHT},
-        {reader, "loss.grad_output", &scenario->grad_output, LG_PLACE_WEIGHT},
+    const lg_part arrays[] = {
+        {reader, "batch.logits", &scenario->batch.logits, LG_PLACE_LOGITS, NULL},
+        {reader, "batch.targets", &scenario->batch.targets, LG_PLACE_TARGETS, NULL},
+        {reader, "loss.weight", &scenario->weight, LG_PLACE_WEIGHT, NULL},
+        {reader, "loss.pos_weight", &scenario->pos_weight, LG_PLACE_WEIGHT, NULL},
+        {reader, "loss.grad_output", &scenario->grad_output, LG_PLACE_WEIGHT, NULL},
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         if (arrays[i].spec->source == LG_ARRAY_ABSENT) {

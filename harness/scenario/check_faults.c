@@ -5,29 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct fault_check {
-    lg_scenario_reader *reader;
-    const lg_scenario *scenario;
-    const lg_fault_spec *fault;
-    int index;
-} fault_check;
-
-static const char *key(const fault_check *check, const char *name) {
-    return lg_arena_printf(check->reader->binder.scratch, "faults.%d.%s", check->index, name);
-}
-
-static bool has(const fault_check *check, const char *name) {
-    return lg_scenario_has(check->reader, key(check, name));
-}
-
-static bool knows(const fault_check *check, const char *name) {
-    return lg_scenario_knows(check->reader, key(check, name));
-}
-
-static bool knows_data(const fault_check *check, const char *paths) {
-    return lg_scenario_knows(check->reader, paths);
-}
-
 int64_t lg_scenario_rows(lg_scenario_reader *reader) {
     const lg_scenario *scenario = reader->scenario;
     if (!lg_scenario_knows_sizes(reader)) {
@@ -46,24 +23,24 @@ int64_t lg_scenario_rows(lg_scenario_reader *reader) {
     return rows;
 }
 
-static void check_rows(const fault_check *check) {
+static void check_rows(const lg_part *check) {
     const lg_fault_spec *fault = check->fault;
     int64_t n_rows = lg_scenario_rows(check->reader);
-    bool all_known = knows(check, "rows") && knows(check, "count") && knows(check, "fraction");
-    if (all_known && has(check, "rows") + has(check, "count") + has(check, "fraction") > 1) {
-        const char *second = has(check, "fraction") ? "fraction" : "count";
-        lg_scenario_error(check->reader, key(check, second),
-                          "%s gives more than one of rows, count and fraction",
-                          lg_cause_name(fault->kind));
+    bool all_known = lg_part_knows(check, "rows count fraction");
+    if (all_known &&
+        lg_part_has(check, "rows") + lg_part_has(check, "count") + lg_part_has(check, "fraction") >
+            1) {
+        const char *second = lg_part_has(check, "fraction") ? "fraction" : "count";
+        lg_part_error(check, second, "%s gives more than one of rows, count and fraction",
+                      lg_cause_name(fault->kind));
     }
-    bool listed = knows(check, "rows");
-    if (listed && has(check, "rows") && fault->rows.n == 0) {
-        lg_scenario_error(check->reader, key(check, "rows"),
-                          "%s is empty: the fault could not fire", key(check, "rows"));
+    bool listed = lg_part_knows(check, "rows");
+    if (listed && lg_part_has(check, "rows") && fault->rows.n == 0) {
+        lg_part_key_error(check, "rows", "is empty: the fault could not fire");
     }
     for (int64_t i = 0; listed && i < fault->rows.n; i++) {
         const char *item = lg_arena_printf(check->reader->binder.scratch, "%s.%lld",
-                                           key(check, "rows"), (long long)i);
+                                           lg_part_key(check, "rows"), (long long)i);
         if (n_rows >= 0 && fault->rows.items[i] >= n_rows) {
             lg_scenario_error(check->reader, item, "row %lld is not in the batch, which has %lld",
                               (long long)fault->rows.items[i], (long long)n_rows);
@@ -76,27 +53,27 @@ static void check_rows(const fault_check *check) {
             }
         }
     }
-    if (has(check, "count") && knows(check, "count") && n_rows >= 0 && fault->count > n_rows) {
-        lg_scenario_error(check->reader, key(check, "count"),
-                          "%s is %lld, but the batch has %lld rows", key(check, "count"),
+    if (lg_part_has(check, "count") && lg_part_knows(check, "count") && n_rows >= 0 &&
+        fault->count > n_rows) {
+        lg_part_key_error(check, "count", "is %lld, but the batch has %lld rows",
                           (long long)fault->count, (long long)n_rows);
     }
-    if (has(check, "fraction") && knows(check, "fraction") && fault->fraction == 0) {
-        lg_scenario_error(check->reader, key(check, "fraction"),
-                          "%s is 0: the fault could not fire", key(check, "fraction"));
+    if (lg_part_has(check, "fraction") && lg_part_knows(check, "fraction") &&
+        fault->fraction == 0) {
+        lg_part_key_error(check, "fraction", "is 0: the fault could not fire");
     }
 }
 
-static void check_values(const fault_check *check) {
+static void check_values(const lg_part *check) {
     const lg_fault_spec *fault = check->fault;
-    int64_t ignored = check->scenario->loss.ignore_index;
-    bool has_ignored = knows_data(check, "loss.ignore_index");
-    if (!knows(check, "values")) {
+    int64_t ignored = check->reader->scenario->loss.ignore_index;
+    bool has_ignored = lg_scenario_knows(check->reader, "loss.ignore_index");
+    if (!lg_part_knows(check, "values")) {
         return;
     }
     for (int64_t i = 0; i < fault->values.n; i++) {
         const char *item = lg_arena_printf(check->reader->binder.scratch, "%s.%lld",
-                                           key(check, "values"), (long long)i);
+                                           lg_part_key(check, "values"), (long long)i);
         int64_t value = fault->values.items[i];
         if (has_ignored && value == ignored) {
             lg_scenario_error(check->reader, item,
@@ -107,143 +84,135 @@ static void check_values(const fault_check *check) {
                               (long long)value);
         }
     }
-    if (has(check, "values") && fault->values.n == 0) {
-        lg_scenario_error(check->reader, key(check, "values"), "%s is empty", key(check, "values"));
+    if (lg_part_has(check, "values") && fault->values.n == 0) {
+        lg_part_key_error(check, "values", "is empty");
     }
 }
 
-static void check_head_width(const fault_check *check) {
+static void check_head_width(const lg_part *check) {
     int64_t width = check->fault->head_width;
-    int64_t classes = check->scenario->batch.classes;
-    if (knows(check, "head_width") && lg_scenario_knows_sizes(check->reader) && width >= classes) {
-        lg_scenario_error(check->reader, key(check, "head_width"),
-                          "the head width %lld is not below the %lld classes of the data; are the "
-                          "two swapped?",
-                          (long long)width, (long long)classes);
+    int64_t classes = check->reader->scenario->batch.classes;
+    if (lg_part_knows(check, "head_width") && lg_scenario_knows_sizes(check->reader) &&
+        width >= classes) {
+        lg_part_error(check, "head_width",
+                      "the head width %lld is not below the %lld classes of the data; are the "
+                      "two swapped?",
+                      (long long)width, (long long)classes);
     }
-    if (knows_data(check, "batch.logits") &&
-        check->scenario->batch.logits.source != LG_ARRAY_GENERATED) {
-        lg_scenario_error(check->reader, key(check, "kind"),
-                          "wrong_head_width is injected into generated logits; with listed ones, "
-                          "give batch.classes");
+    if (lg_scenario_knows(check->reader, "batch.logits") &&
+        check->reader->scenario->batch.logits.source != LG_ARRAY_GENERATED) {
+        lg_part_error(check, "kind",
+                      "wrong_head_width is injected into generated logits; with listed ones, "
+                      "give batch.classes");
     }
 }
 
-static void check_float_targets(const fault_check *check) {
+static void check_float_targets(const lg_part *check) {
     const lg_fault_spec *fault = check->fault;
-    if (!knows(check, "form")) {
+    if (!lg_part_knows(check, "form")) {
         return;
     }
     bool has_bits = fault->dtype == LG_FLOAT32 || fault->dtype == LG_FLOAT64;
-    bool typed = knows(check, "dtype");
+    bool typed = lg_part_knows(check, "dtype");
     if (typed &&
         (!lg_dtype_is_float(fault->dtype) || (fault->form == LG_FLOAT_BITS && !has_bits))) {
-        lg_scenario_error(check->reader, key(check, "dtype"), "%s is %s; want %s",
-                          key(check, "dtype"), lg_dtype_name(fault->dtype),
+        lg_part_key_error(check, "dtype", "is %s; want %s", lg_dtype_name(fault->dtype),
                           fault->form == LG_FLOAT_BITS ? "float32 or float64 for form bits"
                                                        : "a floating dtype");
     }
-    if (has(check, "number") && knows(check, "number") &&
+    if (lg_part_has(check, "number") && lg_part_knows(check, "number") &&
         !(fault->number > 0 && fault->number < 1)) {
-        lg_scenario_error(check->reader, key(check, "number"),
-                          "%s is %g; the fraction of a label lies between 0 and 1",
-                          key(check, "number"), fault->number);
+        lg_part_key_error(check, "number", "is %g; the fraction of a label lies between 0 and 1",
+                          fault->number);
     }
     bool some_rows = fault->form == LG_FLOAT_TRUNCATED ||
-                     (fault->form == LG_FLOAT_REFUSED && has(check, "number"));
+                     (fault->form == LG_FLOAT_REFUSED && lg_part_has(check, "number"));
     static const char *const sizes[] = {"rows", "count", "fraction"};
     for (int i = 0; i < 3; i++) {
-        if (!some_rows && has(check, sizes[i])) {
-            lg_scenario_error(check->reader, key(check, sizes[i]),
-                              "%s has no meaning: form %s concerns every row", key(check, sizes[i]),
+        if (!some_rows && lg_part_has(check, sizes[i])) {
+            lg_part_key_error(check, sizes[i], "has no meaning: form %s concerns every row",
                               lg_float_form_name(fault->form));
         }
     }
 }
 
-static void check_target_dtype(const fault_check *check) {
-    if (!knows(check, "where")) {
+static void check_target_dtype(const lg_part *check) {
+    if (!lg_part_knows(check, "where")) {
         return;
     }
     bool wraps = strcmp(check->fault->where, "int32_wrap") == 0;
     static const char *const keys[] = {"rows", "count", "fraction", "values"};
     for (int i = 0; i < 4; i++) {
-        if (!wraps && has(check, keys[i])) {
-            lg_scenario_error(check->reader, key(check, keys[i]),
-                              "%s has no meaning: only where: int32_wrap writes single labels",
-                              key(check, keys[i]));
+        if (!wraps && lg_part_has(check, keys[i])) {
+            lg_part_key_error(check, keys[i],
+                              "has no meaning: only where: int32_wrap writes single labels");
         }
     }
     bool refused = strcmp(check->fault->where, "refused") == 0;
-    if (!refused && has(check, "dtype")) {
-        lg_scenario_error(check->reader, key(check, "dtype"),
-                          "%s has no meaning: only where: refused takes it", key(check, "dtype"));
+    if (!refused && lg_part_has(check, "dtype")) {
+        lg_part_key_error(check, "dtype", "has no meaning: only where: refused takes it");
     }
 }
 
 // A number of 0 is how the generator sees that none is given, and 0 is no fault of these kinds.
-static void check_number(const fault_check *check) {
+static void check_number(const lg_part *check) {
     const lg_fault_spec *fault = check->fault;
-    if (!has(check, "number") || !knows(check, "number")) {
+    if (!lg_part_has(check, "number") || !lg_part_knows(check, "number")) {
         return;
     }
     bool finite = isfinite(fault->number);
     if (fault->kind == LG_CAUSE_NONFINITE_LOGITS && finite) {
-        lg_scenario_error(check->reader, key(check, "number"), "%s is %g; want .nan, .inf or -.inf",
-                          key(check, "number"), fault->number);
+        lg_part_key_error(check, "number", "is %g; want .nan, .inf or -.inf", fault->number);
     } else if (fault->kind == LG_CAUSE_BCE_RANGE && fault->number >= 0 && fault->number <= 1) {
-        lg_scenario_error(check->reader, key(check, "number"), "%s is %g, which is within [0, 1]",
-                          key(check, "number"), fault->number);
+        lg_part_key_error(check, "number", "is %g, which is within [0, 1]", fault->number);
     } else if (fault->kind == LG_CAUSE_WEIGHT_VECTOR && finite && fault->number >= 0) {
-        lg_scenario_error(check->reader, key(check, "number"),
-                          "%s is %g, a valid weight; want a negative or non-finite one",
-                          key(check, "number"), fault->number);
+        lg_part_key_error(check, "number",
+                          "is %g, a valid weight; want a negative or non-finite one",
+                          fault->number);
     } else if (fault->kind == LG_CAUSE_VALUE_DOMAIN && fault->number == 0) {
-        lg_scenario_error(check->reader, key(check, "number"), "%s is 0: the fault could not fire",
-                          key(check, "number"));
+        lg_part_key_error(check, "number", "is 0: the fault could not fire");
     }
 }
 
-static void check_weight_vector(const fault_check *check) {
-    int given = has(check, "length") + has(check, "dtype") + has(check, "number");
+static void check_weight_vector(const lg_part *check) {
+    int given =
+        lg_part_has(check, "length") + lg_part_has(check, "dtype") + lg_part_has(check, "number");
     if (given != 1) {
-        lg_scenario_error(check->reader, key(check, "kind"),
-                          "weight_vector takes one of length, dtype and number, not %d of them",
-                          given);
+        lg_part_error(check, "kind",
+                      "weight_vector takes one of length, dtype and number, not %d of them", given);
     }
-    if (has(check, "length") && knows(check, "length") && lg_scenario_knows_sizes(check->reader) &&
-        check->fault->length == check->scenario->batch.classes) {
-        lg_scenario_error(check->reader, key(check, "length"),
-                          "%s is %lld, which is right for %lld classes", key(check, "length"),
+    if (lg_part_has(check, "length") && lg_part_knows(check, "length") &&
+        lg_scenario_knows_sizes(check->reader) &&
+        check->fault->length == check->reader->scenario->batch.classes) {
+        lg_part_key_error(check, "length", "is %lld, which is right for %lld classes",
                           (long long)check->fault->length,
-                          (long long)check->scenario->batch.classes);
+                          (long long)check->reader->scenario->batch.classes);
     }
-    if (has(check, "dtype") && knows(check, "dtype") && knows_data(check, "batch.logits.dtype") &&
-        check->fault->dtype == check->scenario->batch.logits.dtype) {
-        lg_scenario_error(check->reader, key(check, "dtype"),
-                          "%s is %s, which is right: that of the logits", key(check, "dtype"),
+    if (lg_part_has(check, "dtype") && lg_part_knows(check, "dtype") &&
+        lg_scenario_knows(check->reader, "batch.logits.dtype") &&
+        check->fault->dtype == check->reader->scenario->batch.logits.dtype) {
+        lg_part_key_error(check, "dtype", "is %s, which is right: that of the logits",
                           lg_dtype_name(check->fault->dtype));
     }
 }
 
-static void check_shape_layout(const fault_check *check) {
-    if (!knows(check, "where")) {
+static void check_shape_layout(const lg_part *check) {
+    if (!lg_part_knows(check, "where")) {
         return;
     }
     bool given = strcmp(check->fault->where, "given") == 0;
-    if (given != has(check, "shape")) {
-        lg_scenario_error(check->reader, key(check, given ? "where" : "shape"),
-                          given ? "shape_layout with where: given needs a shape"
-                                : "shape_layout takes a shape only with where: given");
+    if (given != lg_part_has(check, "shape")) {
+        lg_part_error(check, given ? "where" : "shape",
+                      given ? "shape_layout with where: given needs a shape"
+                            : "shape_layout takes a shape only with where: given");
     }
     if (strcmp(check->fault->where, "spatial") == 0 && lg_scenario_knows_sizes(check->reader) &&
-        check->scenario->batch.extent.n == 0) {
-        lg_scenario_error(check->reader, key(check, "where"),
-                          "%s is spatial, but batch.extent has no dimension", key(check, "where"));
+        check->reader->scenario->batch.extent.n == 0) {
+        lg_part_key_error(check, "where", "is spatial, but batch.extent has no dimension");
     }
-    if (knows(check, "shape") && check->fault->shape.n > LG_MAX_RANK) {
-        lg_scenario_error(check->reader, key(check, "shape"), "%s has %lld dimensions; at most %d",
-                          key(check, "shape"), (long long)check->fault->shape.n, LG_MAX_RANK);
+    if (lg_part_knows(check, "shape") && check->fault->shape.n > LG_MAX_RANK) {
+        lg_part_key_error(check, "shape", "has %lld dimensions; at most %d",
+                          (long long)check->fault->shape.n, LG_MAX_RANK);
     }
 }
 
@@ -307,9 +276,9 @@ static bool is_at(const lg_fault_spec *fault, const char *where) {
     return fault->where && strcmp(fault->where, where) == 0;
 }
 
-static const char *missing_need(const fault_check *check) {
-    bool binary = lg_loss_is_binary(check->scenario->loss.kind);
-    bool probabilities = check->scenario->batch.targets.probabilities;
+static const char *missing_need(const lg_part *check) {
+    bool binary = lg_loss_is_binary(check->reader->scenario->loss.kind);
+    bool probabilities = check->reader->scenario->batch.targets.probabilities;
     bool on_target = is_at(check->fault, "target");
     bool of_input = is_at(check->fault, "probabilities") || is_at(check->fault, "logits");
     switch (need_of(check->fault->kind)) {
@@ -325,7 +294,7 @@ static const char *missing_need(const fault_check *check) {
     case CLASSES:
         return binary ? "needs a loss over classes" : NULL;
     case BINARY:
-        if (!on_target && check->scenario->loss.kind != LG_BCE) {
+        if (!on_target && check->reader->scenario->loss.kind != LG_BCE) {
             return "needs binary_cross_entropy in this form";
         }
         return binary ? NULL : "needs a binary cross-entropy";
@@ -333,7 +302,8 @@ static const char *missing_need(const fault_check *check) {
         return on_target && !probabilities ? "needs probabilities as targets" : NULL;
     case LOG_OR_PROBABILITIES:
         if (of_input) {
-            return check->scenario->loss.kind != LG_NLL_LOSS ? "needs nll_loss in this form" : NULL;
+            return check->reader->scenario->loss.kind != LG_NLL_LOSS ? "needs nll_loss in this form"
+                                                                     : NULL;
         }
         return binary || !probabilities ? "needs class probabilities as targets in this form"
                                         : NULL;
@@ -341,13 +311,13 @@ static const char *missing_need(const fault_check *check) {
     return NULL;
 }
 
-static void check_fault(const fault_check *check) {
-    bool known = knows(check, "where") && knows_data(check, "loss.kind batch.targets.kind "
-                                                            "batch.targets.distribution");
+static void check_fault(const lg_part *check) {
+    bool known = lg_part_knows(check, "where") &&
+                 lg_scenario_knows(check->reader, "loss.kind batch.targets.kind "
+                                                  "batch.targets.distribution");
     const char *missing = known ? missing_need(check) : NULL;
     if (missing) {
-        lg_scenario_error(check->reader, key(check, "kind"), "%s %s",
-                          lg_cause_name(check->fault->kind), missing);
+        lg_part_error(check, "kind", "%s %s", lg_cause_name(check->fault->kind), missing);
     }
     check_rows(check);
     check_values(check);
@@ -367,7 +337,9 @@ static void check_fault(const fault_check *check) {
 
 void lg_scenario_check_faults(lg_scenario_reader *reader) {
     for (int i = 0; i < reader->scenario->n_faults; i++) {
-        const fault_check check = {reader, reader->scenario, &reader->scenario->faults[i], i};
+        const lg_part check = {.reader = reader,
+                               .path = lg_arena_printf(reader->binder.scratch, "faults.%d", i),
+                               .fault = &reader->scenario->faults[i]};
         if (check.fault->kind != LG_CAUSE_NONE) {
             check_fault(&check);
         }

@@ -25,53 +25,50 @@ static void shape_of(const lg_scenario_reader *reader, const lg_array_spec *spec
     }
 }
 
-void lg_scenario_check_reach(lg_scenario_reader *reader, const char *path,
-                             const lg_array_spec *spec, int64_t rank) {
+void lg_scenario_check_reach(const lg_part *array, int64_t rank) {
+    const lg_array_spec *spec = array->spec;
     int64_t shape[LG_MAX_RANK], bytes, n;
     if (rank > LG_MAX_RANK) {
         return; // reported with the shape
     }
-    shape_of(reader, spec, rank, shape);
+    shape_of(array->reader, spec, rank, shape);
     size_t size = spec->dtype != LG_DTYPE_NONE ? lg_dtype_bytes(spec->dtype) : 8;
-    const char *stride = lg_arena_printf(reader->binder.scratch, "%s.stride", path);
     switch (lg_view_reach_of(size, (int)rank, shape, spec->stride.items, &bytes, &n)) {
     case LG_VIEW_NEAR:
     case LG_VIEW_FAR:
         return;
     case LG_VIEW_BEYOND:
-        lg_scenario_error(
-            reader, stride,
-            "%s spreads the array over more than %lld GiB; want at most that from its "
-            "first element to its last",
-            stride, (long long)(LG_REACH_BYTES >> 30));
+        lg_part_key_error(array, "stride",
+                          "spreads the array over more than %lld GiB; want at most that from its "
+                          "first element to its last",
+                          (long long)(LG_REACH_BYTES >> 30));
         return;
     case LG_VIEW_CROWDED:
-        lg_scenario_error(reader, stride,
-                          "%s spreads %lld elements over %.3g GiB; want at most %d elements in a "
+        lg_part_key_error(array, "stride",
+                          "spreads %lld elements over %.3g GiB; want at most %d elements in a "
                           "view of more than %lld GiB",
-                          stride, (long long)n, (double)bytes / 0x1p30, LG_MAX_FAR_ELEMENTS,
+                          (long long)n, (double)bytes / 0x1p30, LG_MAX_FAR_ELEMENTS,
                           (long long)(LG_WHOLE_BYTES >> 30));
         return;
     case LG_VIEW_OVERLAPS:
-        lg_scenario_error(reader, stride,
-                          "%s lets dimensions interleave over %.3g GiB; in a view of more than "
+        lg_part_key_error(array, "stride",
+                          "lets dimensions interleave over %.3g GiB; in a view of more than "
                           "%lld MiB want each stride beyond all that the smaller ones span",
-                          stride, (double)bytes / 0x1p30, (long long)(LG_FAR_BYTES >> 20));
+                          (double)bytes / 0x1p30, (long long)(LG_FAR_BYTES >> 20));
         return;
     }
 }
 
-void lg_scenario_check_weight_reach(lg_scenario_reader *reader, const char *path,
-                                    const lg_array_spec *spec) {
+void lg_scenario_check_weight_reach(const lg_part *array) {
     const int64_t most = LG_FAR_BYTES / 8;
-    for (int64_t i = 0; i < spec->stride.n; i++) {
-        if (spec->stride.items[i] > most) {
-            lg_scenario_error(
-                reader,
-                lg_arena_printf(reader->binder.scratch, "%s.stride.%lld", path, (long long)i),
-                "%s.stride has %lld; want at most %lld: only batch.logits and batch.targets can "
-                "lie further apart",
-                path, (long long)spec->stride.items[i], (long long)most);
+    for (int64_t i = 0; i < array->spec->stride.n; i++) {
+        if (array->spec->stride.items[i] > most) {
+            const char *item =
+                lg_arena_printf(array->reader->binder.scratch, "stride.%lld", (long long)i);
+            lg_part_error(array, item,
+                          "%s.stride has %lld; want at most %lld: only batch.logits and "
+                          "batch.targets can lie further apart",
+                          array->path, (long long)array->spec->stride.items[i], (long long)most);
         }
     }
 }

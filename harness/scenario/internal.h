@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The field tables of a scenario file, and what the parts of its reader share. Inside model/ only.
-#ifndef LG_SCENARIO_TABLES_H
-#define LG_SCENARIO_TABLES_H
+// The field tables of a scenario file, and what the parts of its reader share.
+#ifndef LG_SCENARIO_INTERNAL_H
+#define LG_SCENARIO_INTERNAL_H
 
 #include "scenario/scenario.h"
 #include "support/yaml_bind.h"
@@ -30,7 +30,7 @@ typedef struct lg_scenario_reader {
     lg_scenario *scenario; // being filled
 } lg_scenario_reader;
 
-// Custom fields (scenario_array.c, scenario_fault.c, scenario_file.c).
+// Custom fields (array.c, fault.c, file.c, expect.c, read.c).
 #define LG_CUSTOM(name)                                                                            \
     bool name(lg_binder *binder, const lg_field *field, const char *what, lg_yaml_node *value,     \
               void *object)
@@ -54,11 +54,6 @@ void lg_scenario_complete(lg_scenario_reader *reader);
 // Contradictions between keys.
 void lg_scenario_check(lg_scenario_reader *reader);
 void lg_scenario_check_arrays(lg_scenario_reader *reader);
-// Strides of an array of known rank, and of one that kernels take no strides of.
-void lg_scenario_check_reach(lg_scenario_reader *reader, const char *path,
-                             const lg_array_spec *spec, int64_t rank);
-void lg_scenario_check_weight_reach(lg_scenario_reader *reader, const char *path,
-                                    const lg_array_spec *spec);
 void lg_scenario_check_faults(lg_scenario_reader *reader);
 void lg_scenario_check_relations(lg_scenario_reader *reader);
 void lg_scenario_check_expect(lg_scenario_reader *reader);
@@ -67,7 +62,7 @@ void lg_scenario_check_prospects(lg_scenario_reader *reader);      // of expecta
 // The rows of the batch; -1 when they are not known or overflow, which was reported.
 int64_t lg_scenario_rows(lg_scenario_reader *reader);
 
-// How a part of a scenario file is written (scenario_write.c, scenario_expect.c).
+// How a part of a scenario file is written (write.c, expect.c).
 void lg_write_text(lg_str *out, const char *text); // double-quoted: no character means anything
 void lg_write_number(lg_str *out, double value);   // the fewest digits that read back the same
 void lg_write_ints(lg_str *out, const char *key, lg_i64_list list);
@@ -83,12 +78,38 @@ bool lg_scenario_knows(lg_scenario_reader *reader, const char *paths);
 // The same of the loss and of samples, classes and extent, which listed arrays may give.
 bool lg_scenario_knows_sizes(lg_scenario_reader *reader);
 
+// A mapping of the file that is looked at key by key: an array, or a fault.
+typedef struct lg_part {
+    lg_scenario_reader *reader;
+    const char *path; // "batch.logits", "faults.0"
+    const lg_array_spec *spec;
+    lg_place place; // of the array
+    const lg_fault_spec *fault;
+} lg_part;
+
+const char *lg_part_key(const lg_part *part, const char *name); // "faults.0.rows"
+bool lg_part_has(const lg_part *part, const char *name);
+// As lg_scenario_knows, of keys of the part.
+bool lg_part_knows(const lg_part *part, const char *names);
+// An error at the key of that name; the second begins with the key: "faults.0.rows is empty".
+void lg_part_error(const lg_part *part, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void lg_part_key_error(const lg_part *part, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Strides of an array of known rank, and of one that kernels take no strides of.
+void lg_scenario_check_reach(const lg_part *array, int64_t rank);
+void lg_scenario_check_weight_reach(const lg_part *array);
+
+// Whether one dotted path leads through the other, or both are the same.
+bool lg_paths_overlap(const char *a, const char *b);
+
 bool lg_loss_is_binary(lg_loss_kind kind);
 
-// The axes of a matrix (scenario_matrix.c).
+// The axes of a matrix (matrix.c).
 typedef struct lg_axis {
-    lg_yaml_node *key; // its text is the dotted path
-    lg_yaml_node *values;
+    lg_yaml_node *key;    // its text is the dotted path, or what the rows are called together
+    lg_yaml_node *values; // a list, or a mapping of names to rows (dotted key: value)
 } lg_axis;
 
 typedef struct lg_matrix {

@@ -5,11 +5,26 @@
 
 #include <string.h>
 
-static bool overlap(const char *a, const char *b) {
-    size_t n_a = strlen(a);
-    size_t n_b = strlen(b);
-    size_t n = n_a < n_b ? n_a : n_b;
-    return strncmp(a, b, n) == 0 && (n_a == n_b || (n_a > n_b ? a : b)[n] == '.');
+bool lg_paths_overlap(const char *a, const char *b) {
+    size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+    return strncmp(a, b, n) == 0 && (a[n] == '.' || b[n] == '.' || a[n] == b[n]);
+}
+
+// Whether the axis of a matrix, or one of its rows, sets what is at the path.
+static bool varies(const lg_yaml_entry *axis, const char *path) {
+    const lg_yaml_node *values = axis->value;
+    if (values->kind != LG_YAML_MAP) {
+        return lg_paths_overlap(axis->key->text, path);
+    }
+    for (int64_t i = 0; i < values->n; i++) {
+        const lg_yaml_node *row = values->entries[i].value;
+        for (int64_t k = 0; row->kind == LG_YAML_MAP && k < row->n; k++) {
+            if (lg_paths_overlap(row->entries[k].key->text, path)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 // A matrix key with an error: its values are not in place.
@@ -17,8 +32,7 @@ static bool varied_wrongly(const lg_scenario_reader *reader, const char *path) {
     const lg_yaml_node *matrix = lg_yaml_get(reader->root, "matrix");
     bool is_map = matrix && matrix->kind == LG_YAML_MAP;
     for (int64_t i = 0; is_map && i < matrix->n; i++) {
-        const lg_yaml_entry *axis = &matrix->entries[i];
-        if (axis->value->refused && overlap(axis->key->text, path)) {
+        if (matrix->entries[i].value->refused && varies(&matrix->entries[i], path)) {
             return true;
         }
     }

@@ -18,7 +18,7 @@ LG_CUSTOM(lg_read_nothing) {
     (void)what;
     (void)value;
     (void)object;
-    return true; // the matrix was read before, see scenario_matrix.c
+    return true; // the matrix was read before, see matrix.c
 }
 
 static void read_point(lg_scenario_reader *reader) {

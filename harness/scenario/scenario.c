@@ -58,6 +58,14 @@ const char *const *lg_fault_forms(lg_cause kind, size_t *n) {
     return form_names + first;
 }
 
+bool lg_scenario_set_new_kernels(const lg_scenario_set *set, int64_t point) {
+    int64_t before = point - 1; // points that share a list of the file share its items
+    while (before >= 0 && set->items[before].kernels.items != set->items[point].kernels.items) {
+        before--;
+    }
+    return before < 0;
+}
+
 void lg_scenario_set_free(lg_scenario_set *set) {
     lg_arena_free(&set->arena);
     *set = (lg_scenario_set){0};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scenario file as data: what to generate, what to inject, where to run it, what must be seen.
+// A scenario file as data: what to generate, what to inject, where to run it, what must be seen;
+// and how it is read and written. Sizes and strides are in elements, labels and rows from 0.
 //
-// Reading is in scenario/read.h. A scenario with a matrix is expanded into points, each a
-// scenario of its own with `matrix` empty and `point` naming the choices.
+// A scenario with a matrix is expanded into points, each a scenario of its own with `matrix` empty
+// and `point` naming the choices. All that a set's scenarios point to lives in the set's arena.
+// Reading and writing keep no state: they may run in several threads, each with its own set.
 #ifndef LG_SCENARIO_SCENARIO_H
 #define LG_SCENARIO_SCENARIO_H
 
@@ -19,7 +21,7 @@
 #include <stdint.h>
 
 // --- Metamorphic relations: what must stay the same between two runs of a kernel on batches that
-// are the same rows written differently. Needs no right answer, only two answers of the kernel.
+// --- are the same rows written differently. No right answer is needed, only the kernel's two.
 
 typedef enum lg_relation {
     LG_RELATION_UNSET = 0,
@@ -36,6 +38,8 @@ const char *lg_relation_name(lg_relation relation);
 const char *lg_relation_other(lg_relation relation);
 const char *lg_relation_help(lg_relation relation);
 const char *const *lg_relation_names(size_t *n); // without "unset"
+
+// --- The parts of a scenario.
 
 typedef enum lg_array_source {
     LG_ARRAY_ABSENT = 0, // not given: the default of the place (weight: none)
@@ -69,12 +73,12 @@ typedef struct lg_array_spec {
     bool values_are_integers;
     lg_i64_list shape;  // with `values`; empty: 1-D
     bool scalar;        // the shape was given as []: one number without a dimension
-    lg_i64_list stride; // element strides of the view handed to kernels; empty: contiguous
+    lg_i64_list stride; // element strides of the view that kernels get; empty: contiguous
     const char *file;   // resolved path (relative to the scenario's folder), already confined
 } lg_array_spec;
 
 typedef enum lg_float_form {
-    LG_FLOAT_REFUSED = 0, // handed over as floats: a checked call refuses the dtype
+    LG_FLOAT_REFUSED = 0, // floats instead of labels: a checked call refuses the dtype
     LG_FLOAT_BITS,        // the float labels' bits viewed as int64 (float32: two labels a row)
     LG_FLOAT_TRUNCATED,   // fractional labels cast to int64 by the loader
 } lg_float_form;
@@ -162,9 +166,11 @@ typedef struct lg_scenario_set {
 } lg_scenario_set;
 
 void lg_scenario_set_free(lg_scenario_set *set);
+// Whether the point's list of kernels is one that no point before it has.
+bool lg_scenario_set_new_kernels(const lg_scenario_set *set, int64_t point);
 
-// --- Reads and checks scenario files over libyaml with one field table (scenario_fields.def), from
-// which the reference page of scenarios/README.md and the JSON Schema are generated too.
+// --- Reading and writing. One field table (fields.def) gives the reader's checks, the reference
+// --- page of scenarios/README.md and the JSON Schema.
 
 typedef struct lg_read_options {
     const char *root;        // folder that scenario names are relative to; NULL: the file's folder

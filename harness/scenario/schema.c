@@ -101,8 +101,9 @@ static json_t *custom_schema(const lg_field *field) {
                          LG_MAX_FAULTS);
     }
     if (field->read == lg_read_nothing) {
-        return json_pack("{sss{sssi}}", "type", "object", "additionalProperties", "type", "array",
-                         "minItems", 1);
+        return json_pack("{sss{s[{sssi}{sssis{sssi}}]}}", "type", "object", "additionalProperties",
+                         "oneOf", "type", "array", "minItems", 1, "type", "object", "minProperties",
+                         1, "additionalProperties", "type", "object", "minProperties", 1);
     }
     if (field->read == lg_read_form) {
         return typed("string"); // which ones, the rule of the kind says

@@ -221,7 +221,7 @@ static const double *total_weight_given(const running_case *c) {
     for (int i = 0; i < kernel->n_stages; i++) {
         const lg_stage *stage = &kernel->stages[i];
         for (int k = 0; k < stage->n_args && stage->direction == LG_BACKWARD; k++) {
-            if (strncmp(stage->args[k], "scratch_", 8) == 0) {
+            if (stage->args[k].id == LG_N_ARGS) { // scratch
                 return NULL;
             }
         }

@@ -31,8 +31,7 @@ static lg_tried by_direction(lg_direction directions, uint32_t options, struct l
 
 static bool has_entry_per_pair(const lg_kernel *kernel) {
     for (int i = 0; i < kernel->n_stages; i++) {
-        if (strstr(kernel->stages[i].entry, "{dtype}") &&
-            strstr(kernel->stages[i].entry, "{target}")) {
+        if (kernel->stages[i].entry_by_dtype && kernel->stages[i].entry_by_target) {
             return true;
         }
     }

@@ -82,9 +82,13 @@ file pattern/s.yaml
 | title: A pattern that is misspelt
 | loss: {kind: nll_loss}
 | run: {kernels: ["nll_loss/*", "nope/*"]}
+| matrix:
+|   batch.seed: [1, 2]
+|   kernel: {a: {batch.samples: 3}, b: {run.kernels: ["none/*"]}}
 run check pattern {src}/kernels/nll_loss.yaml
-out~ 1 scenario .1 point., 1 manifest .\d+ kernels.: 0 errors
+out~ 1 scenario .4 points., 1 manifest .\d+ kernels.: 0 errors
 err pattern/s.yaml:3:31: warning: run.kernels 'nope/*' matches no kernel of the manifests given
+err pattern/s.yaml:6:53: warning: run.kernels 'none/*' matches no kernel of the manifests given
 
 # An empty file is neither a scenario nor a manifest.
 file empty.yaml

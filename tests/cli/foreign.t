@@ -63,7 +63,7 @@ exit 3
 run run {src}/scenarios/smoke {src}/scenarios/faults --kernels ce_int32.yaml --jobs 2
 out*
 has smoke/cross_entropy_sizes
-has faults/cross_entropy_negative_labels
+has faults/cross_entropy_labels
 has  0 not, 0 untested,
 has : it has no reduction mean (my_ce/rows)
 # The smallest batch that shows a fault is written so that the kernel can be given it again.

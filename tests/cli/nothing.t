@@ -27,6 +27,19 @@ run shrink mistyped.yaml
 err mistyped.yaml: run.kernels: error: no kernel matches 'nll_loss/*/asert', did you mean 'nll_loss/*/assert'?
 err mistyped.yaml: run.kernels: error: no kernel matches 'foo'
 exit 3
+# Each row of a matrix is looked at, and said once.
+file rows.yaml
+| title: A kernel that is not there
+| loss: {kind: nll_loss}
+| batch: {samples: 4, classes: 3}
+| matrix:
+|   kernel:
+|     there: {run.kernels: [nll_loss/reduce/nan]}
+|     not: {run.kernels: [zzzzzzz]}
+|   batch.seed: [1, 2, 3]
+run run rows.yaml
+err rows.yaml: run.kernels: error: no kernel matches 'zzzzzzz'
+exit 3
 # Another set of kernels need not have those that a scenario of the project names.
 run run --kernels {src}/kernels/cross_entropy.yaml mistyped.yaml
 out 

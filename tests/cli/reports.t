@@ -8,7 +8,7 @@ hasnt UNTESTED mutants/nll_row/fixed
 run list reports {src}/scenarios/reports
 out*
 has pytorch/pytorch#85786                          reports/R33_offsets_of_16_bits               memory_fault, index_overflow                       memory_fault, index_overflow (2 of 2 as expected)
-has pytorch/pytorch#107396                         reports/R29_asserts_compiled_out             untested, label_equals_width                       untested, none (2 of 2 as expected)
+has pytorch/pytorch#107396                         reports/R29_asserts                          detected+untested, label_equals_width              detected+untested, one_based_labels+label_equals_width+wrong_head_width+none (4 of 4 as expected)
 hasnt not run
 
 # Without a run it says so.

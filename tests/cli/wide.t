@@ -128,8 +128,12 @@ run run ce.yaml --kernels my_ce.yaml --kernel 'my_ce/*'
 out*
 has 3 cases on sim: 3 as expected
 # What no device can be given is refused where it is written.
-run check {src}/scenarios/invalid/far_views.yaml
-err~ .*far_views.yaml:7:20: error: batch.logits.stride spreads 20000 elements over .*
+file far_views.yaml
+| title: A far view of too many elements
+| loss: {kind: cross_entropy}
+| batch: {samples: 40, extent: [100], classes: 5, logits: {stride: [1, 3000000000, 1000]}}
+run check far_views.yaml
+err~ far_views.yaml:3:66: error: batch.logits.stride spreads 20000 elements over .*
 err*
 out*
 exit 2

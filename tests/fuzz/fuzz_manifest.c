@@ -19,7 +19,9 @@ static void check_kernel(const lg_kernel *kernel) {
             abort();
         }
         for (int k = 0; k < stage->n_args; k++) {
-            if (!stage->args[k]) {
+            const lg_arg *arg = &stage->args[k];
+            if (!arg->name || (arg->id == LG_N_ARGS) != (arg->scratch >= 0) ||
+                arg->scratch >= kernel->n_scratch) {
                 abort();
             }
         }

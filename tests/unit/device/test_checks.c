@@ -87,7 +87,7 @@ static void test_sources(void) {
     set_up(&f, devrun_manifest, NULL);
     CU_ASSERT_FALSE(lg_device_prepare(f.session, &f.kernels.items[0], &f.diags));
     CU_ASSERT_FALSE(lg_device_prepare(f.session, &f.kernels.items[1], &f.diags));
-    static const char *const none[] = {"there is no CUDA compiler for "};
+    static const char *const none[] = {" needs nvcc, the CUDA compiler: install it"};
     check_messages(&f, none, 1); // once for the source, not once a kernel
     tear_down(&f);
 
@@ -174,9 +174,11 @@ static lg_batch make_batch(int rank, const int64_t *shape, lg_dtype dtype, lg_dt
 }
 
 static void test_unsuitable(void) {
-    const char *forward_args[] = {"output", "input", "target"};
+    lg_arg forward_args[] = {{.id = LG_ARG_OUTPUT}, {.id = LG_ARG_INPUT}, {.id = LG_ARG_TARGET}};
     lg_expr sizes[] = {"32", "64"};
     lg_stage stages[] = {{.entry = "f_{dtype}_{target}",
+                          .entry_by_dtype = true,
+                          .entry_by_target = true,
                           .direction = LG_FORWARD,
                           .n_args = 3,
                           .args = forward_args,

@@ -47,7 +47,7 @@ static inline void build(scene *s, lg_policy policy, lg_reduction reduction, boo
         lg_tensor_set_i64(&s->batch.target, r, bad && r == BAD_ROW ? WIDTH : r % WIDTH);
     }
     CU_ASSERT_TRUE_FATAL(lg_reference_compute(&s->batch, true, &s->reference));
-    static const char *args[] = {"fault_record", "launch_index"};
+    static lg_arg args[] = {{.id = LG_ARG_FAULT_RECORD}, {.id = LG_ARG_LAUNCH_INDEX}};
     s->stages[0] = (lg_stage){
         .entry = "forward_{dtype}_{target}", .direction = LG_FORWARD, .n_args = 2, .args = args};
     s->stages[1] = (lg_stage){

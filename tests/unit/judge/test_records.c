@@ -24,7 +24,8 @@ typedef struct scene {
     lg_observation seen;
 } scene;
 
-static const char *label_args[] = {"target", "fault_record", "launch_index"};
+static lg_arg label_args[] = {
+    {.id = LG_ARG_TARGET}, {.id = LG_ARG_FAULT_RECORD}, {.id = LG_ARG_LAUNCH_INDEX}};
 
 static void add(scene *s, int64_t row, int64_t value, int64_t upper, uint32_t code, int launch) {
     s->records[s->seen.n_records++] = (lg_fault_record){.row = row,

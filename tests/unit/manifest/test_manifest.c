@@ -73,7 +73,10 @@ static void test_everything_is_read(void) {
     CU_ASSERT_STRING_EQUAL(stage->shared_bytes, "block_x * dtype_bytes");
     CU_ASSERT_STRING_EQUAL(stage->recorder, "mod(row * 32, threads)");
     CU_ASSERT_PTR_NULL(kernel->stages[1].recorder);
-    CU_ASSERT_TRUE(stage->n_args == 6 && strcmp(stage->args[2], "scratch_partial") == 0);
+    CU_ASSERT_TRUE(stage->entry_by_dtype && stage->entry_by_target);
+    CU_ASSERT_TRUE(stage->n_args == 6 && strcmp(stage->args[2].name, "scratch_partial") == 0);
+    CU_ASSERT_TRUE(stage->args[2].id == LG_N_ARGS && stage->args[2].scratch == 0);
+    CU_ASSERT_TRUE(lg_stage_takes(stage, stage->args[0].id) && stage->args[0].scratch == -1);
     CU_ASSERT_TRUE(kernel->stages[1].direction == LG_BACKWARD && kernel->stages[1].n_block_x == 0);
     CU_ASSERT_STRING_EQUAL(kernel->stages[1].block[1], "4");
     const lg_kernel *plain = &set.items[2];

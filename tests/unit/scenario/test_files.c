@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of scenarios/: the broken ones answer with exactly the text beside them, the others are
-// valid and survive being written; and which array files a scenario may read.
+// Broken scenarios answer with exactly the errors beside them; the files of scenarios/ are valid
+// and survive being written; and which array files a scenario may read.
 #include "unit/scenario/helpers.h"
 
 #include "support/alloc.h"
@@ -10,31 +10,74 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void test_invalid(void) {
-    char *before = getcwd(NULL, 0);
-    CU_ASSERT_EQUAL_FATAL(chdir(LG_SOURCE_DIR "/scenarios/invalid"), 0);
-    glob_t files;
-    CU_ASSERT_EQUAL_FATAL(glob("*.yaml", 0, NULL, &files), 0);
-    CU_ASSERT_TRUE(files.gl_pathc >= 25);
-    for (size_t i = 0; i < files.gl_pathc; i++) {
-        const char *path = files.gl_pathv[i];
-        lg_scenario_set set;
-        lg_diags diags = {0};
-        LG_CHECK_ROW(path, !lg_scenario_read(path, NULL, &set, &diags));
-        char *got = diags_text(&diags);
-        char *expected_path = lg_xasprintf("%.*s.expected", (int)(strlen(path) - 5), path);
-        size_t n;
-        char *expected = lg_read_file(expected_path, &n);
-        bool same = expected && strcmp(got, expected) == 0;
-        LG_CHECK_ROW(path, same);
-        if (!same) {
-            fprintf(stderr, "%s", got);
-        }
-        free(expected);
-        free(expected_path);
-        free(got);
-        lg_diags_free(&diags);
+// What `line` begins, up to the next line; NULL after the last.
+static const char *next_line(const char *line) {
+    const char *end = strchr(line, '\n');
+    return end && end[1] ? end + 1 : NULL;
+}
+
+static void add_place(lg_str *out, const lg_diag *diag) {
+    lg_str_add(out, "! ");
+    if (diag->line) {
+        lg_str_printf(out, "%d:%d: ", diag->line, diag->column);
     }
+    lg_str_printf(out, "%s: %s\n", diag->severity == LG_ERROR ? "error" : "warning", diag->message);
+}
+
+static void check_broken(const char *name, const lg_str *yaml, const lg_str *expected) {
+    lg_scenario_set set;
+    lg_diags diags = {0};
+    lg_str got = {0};
+    LG_CHECK_ROW(name,
+                 !lg_scenario_read_text("t.yaml", lg_str_text(yaml), yaml->n, NULL, &set, &diags));
+    for (size_t i = 0; i < diags.n; i++) {
+        add_place(&got, &diags.items[i]);
+    }
+    bool same = expected->n && strcmp(lg_str_text(&got), lg_str_text(expected)) == 0;
+    LG_CHECK_ROW(name, same);
+    if (!same) {
+        fprintf(stderr, "%s", lg_str_text(&got));
+    }
+    lg_str_free(&got);
+    lg_diags_free(&diags);
+}
+
+// "=== name", the text of a scenario, and "! line:column: error: ..." for each of its errors.
+static size_t check_broken_texts(const char *path) {
+    size_t n;
+    size_t n_texts = 0;
+    char *text = lg_read_file(path, &n);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    const char *line = text;
+    while (line && strncmp(line, "=== ", 4) == 0) {
+        char *name = lg_xstrndup(line + 4, strcspn(line + 4, "\n"));
+        lg_str yaml = {0};
+        lg_str expected = {0};
+        while ((line = next_line(line)) != NULL && strncmp(line, "=== ", 4) != 0) {
+            lg_str *part = strncmp(line, "! ", 2) == 0 ? &expected : &yaml;
+            lg_str_add_n(part, line, strcspn(line, "\n") + 1);
+        }
+        check_broken(name, &yaml, &expected);
+        lg_str_free(&expected);
+        lg_str_free(&yaml);
+        free(name);
+        n_texts++;
+    }
+    CU_ASSERT_PTR_NULL(line); // nothing was left out
+    free(text);
+    return n_texts;
+}
+
+static void test_broken(void) {
+    char *before = getcwd(NULL, 0);
+    CU_ASSERT_EQUAL_FATAL(chdir(LG_SOURCE_DIR "/tests/unit/scenario/broken"), 0);
+    glob_t files;
+    size_t n_texts = 0;
+    CU_ASSERT_EQUAL_FATAL(glob("*.txt", 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        n_texts += check_broken_texts(files.gl_pathv[i]);
+    }
+    CU_ASSERT_TRUE(n_texts >= 70);
     globfree(&files);
     CU_ASSERT_EQUAL_FATAL(chdir(before), 0);
     free(before);
@@ -156,12 +199,7 @@ static void check_folder(const char *pattern) {
 }
 
 static void test_shipped_files_round_trip(void) {
-    check_folder(LG_SOURCE_DIR "/scenarios/smoke/*.yaml");
-    check_folder(LG_SOURCE_DIR "/scenarios/faults/*.yaml");
-    check_folder(LG_SOURCE_DIR "/scenarios/metamorphic/*.yaml");
-    check_folder(LG_SOURCE_DIR "/scenarios/pairwise/*.yaml");
-    check_folder(LG_SOURCE_DIR "/scenarios/reports/*.yaml");
-    check_folder(LG_SOURCE_DIR "/scenarios/mutants/*.yaml");
+    check_folder(LG_SOURCE_DIR "/scenarios/*/*.yaml");
 }
 
 static void test_rare_keys_round_trip(void) {
@@ -305,7 +343,7 @@ static void test_generated_files_are_up_to_date(void) {
 
 int main(void) {
     static const lg_test tests[] = {
-        {"broken files answer exactly", test_invalid},
+        {"broken files answer exactly", test_broken},
         {"shipped files read and round trip", test_shipped_files_round_trip},
         {"rare keys round trip", test_rare_keys_round_trip},
         {"files outside the folder", test_confinement},

@@ -198,6 +198,32 @@ static void test_matrix_order(void) {
     lg_scenario_set_free(&set);
 }
 
+// A row sets several keys together, its faults with their expectation among them.
+static void test_matrix_rows(void) {
+    lg_scenario_set set;
+    CU_ASSERT_TRUE_FATAL(read_valid("rows",
+                                    HEAD
+                                    "faults: [{kind: weight_vector, length: 3}]\n"
+                                    "matrix:\n"
+                                    "  faults:\n"
+                                    "    negative+wide: {faults: [{kind: negative_labels}, {kind: "
+                                    "label_equals_width}], expect.causes: [negative_labels]}\n"
+                                    "    long: {faults.0.length: 11, batch.seed: 5}\n"
+                                    "  batch.samples: [8, 9]\n",
+                                    &set));
+    CU_ASSERT_EQUAL_FATAL(set.n, 4);
+    const lg_scenario *pair = &set.items[1];
+    CU_ASSERT_STRING_EQUAL(pair->point, "faults=negative+wide batch.samples=9");
+    CU_ASSERT_TRUE(pair->n_faults == 2 && pair->faults[1].kind == LG_CAUSE_LABEL_EQUALS_WIDTH);
+    CU_ASSERT_EQUAL(pair->expect.causes, UINT32_C(1) << LG_CAUSE_NEGATIVE_LABELS);
+    CU_ASSERT_TRUE(pair->batch.samples == 9 && pair->batch.seed == 0);
+    const lg_scenario *other = &set.items[2];
+    CU_ASSERT_STRING_EQUAL(other->point, "faults=long batch.samples=8");
+    CU_ASSERT_TRUE(other->n_faults == 1 && other->faults[0].length == 11);
+    CU_ASSERT_TRUE(other->batch.seed == 5 && other->expect.causes == 0);
+    lg_scenario_set_free(&set);
+}
+
 // A list that many points share is converted once.
 static void test_matrix_shares_lists(void) {
     lg_scenario_set set;
@@ -267,6 +293,7 @@ int main(void) {
         {"experiments are readable", test_experiments_are_readable},
         {"integers stay exact", test_integers_stay_exact},
         {"order of a matrix", test_matrix_order},
+        {"named rows", test_matrix_rows},
         {"points share lists", test_matrix_shares_lists},
         {"names", test_names},
         {"cut and changed files", test_hostile},

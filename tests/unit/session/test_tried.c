@@ -9,13 +9,30 @@
 #define BIT(value) (1u << (value))
 #define CE(options) "title: t\nloss: {kind: cross_entropy, " options "}\n"
 
-static const char *row_args[] = {"output", "input", "target", "samples", "head_width"};
-static const char *gradient_args[] = {"grad_input", "grad_output", "input", "target"};
+static lg_arg row_args[] = {{.id = LG_ARG_OUTPUT},
+                            {.id = LG_ARG_INPUT},
+                            {.id = LG_ARG_TARGET},
+                            {.id = LG_ARG_SAMPLES},
+                            {.id = LG_ARG_HEAD_WIDTH}};
+static lg_arg gradient_args[] = {{.id = LG_ARG_GRAD_INPUT},
+                                 {.id = LG_ARG_GRAD_OUTPUT},
+                                 {.id = LG_ARG_INPUT},
+                                 {.id = LG_ARG_TARGET}};
 
 // A kernel with an entry for each pair of types, forward and backward.
 static const lg_stage stages[] = {
-    {.entry = "f_{dtype}_{target}", .direction = LG_FORWARD, .n_args = 5, .args = row_args},
-    {.entry = "b_{dtype}_{target}", .direction = LG_BACKWARD, .n_args = 4, .args = gradient_args},
+    {.entry = "f_{dtype}_{target}",
+     .entry_by_dtype = true,
+     .entry_by_target = true,
+     .direction = LG_FORWARD,
+     .n_args = 5,
+     .args = row_args},
+    {.entry = "b_{dtype}_{target}",
+     .entry_by_dtype = true,
+     .entry_by_target = true,
+     .direction = LG_BACKWARD,
+     .n_args = 4,
+     .args = gradient_args},
 };
 
 static lg_kernel pair_kernel(void) {
@@ -101,7 +118,11 @@ static void test_missing(void) {
 // One entry for all label types says nothing of pairs, and a kernel claims what it has.
 static void test_claims(void) {
     lg_kernel kernel = pair_kernel();
-    lg_stage one = {.entry = "f_{dtype}", .direction = LG_FORWARD, .n_args = 5, .args = row_args};
+    lg_stage one = {.entry = "f_{dtype}",
+                    .entry_by_dtype = true,
+                    .direction = LG_FORWARD,
+                    .n_args = 5,
+                    .args = row_args};
     kernel.stages = &one;
     kernel.n_stages = 1;
     lg_tried claimed = lg_tried_claimed(&kernel);

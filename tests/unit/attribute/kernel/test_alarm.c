@@ -18,10 +18,14 @@ static void test_kernels(void) {
 
 // An assert of a launch that is given no labels is no word about the loss.
 static void test_a_launch_without_labels_is_not_blamed(void) {
-    const char *loss_args[] = {"output", "input", "target"};
-    const char *other_args[] = {"samples"};
+    lg_arg loss_args[] = {{.id = LG_ARG_OUTPUT}, {.id = LG_ARG_INPUT}, {.id = LG_ARG_TARGET}};
+    lg_arg other_args[] = {{.id = LG_ARG_SAMPLES}};
     lg_stage stages[] = {
-        {.entry = "loss_{dtype}", .direction = LG_FORWARD, .n_args = 3, .args = loss_args},
+        {.entry = "loss_{dtype}",
+         .entry_by_dtype = true,
+         .direction = LG_FORWARD,
+         .n_args = 3,
+         .args = loss_args},
         {.entry = "other", .direction = LG_FORWARD, .n_args = 1, .args = other_args}};
     const struct {
         const char *entry;
@@ -75,7 +79,7 @@ static void test_alarms(void) {
         {"a byte from 128 on", LG_NLL_LOSS, LG_UINT8, 200, 255, 0, true, -1, K(TARGET_DTYPE),
          false},
     };
-    const char *args[] = {"output", "input", "target"};
+    lg_arg args[] = {{.id = LG_ARG_OUTPUT}, {.id = LG_ARG_INPUT}, {.id = LG_ARG_TARGET}};
     lg_stage stage = {.entry = "loss", .direction = LG_FORWARD, .recorder = "row", .n_args = 3};
     stage.args = args;
     for (size_t k = 0; k < sizeof alarms / sizeof *alarms; k++) {
