@@ -4,7 +4,7 @@
 #define LG_DEVICE_INTERNAL_H
 
 #include "device/device.h"
-#include "engine/driver.h"
+#include "engine/driver/driver.h"
 #include "manifest/manifest.h"
 #include "model/batch.h"
 #include "model/far_view.h"

@@ -2,7 +2,7 @@
 #include "session/session.h"
 #include "unit/testing.h"
 
-#include "engine/driver.h"
+#include "engine/driver/driver.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Beyond the table of test_conformance.c: order and laziness of work, events, modules, logs,
 // faults, and contexts on several threads.
-#include "unit/engine/driver_fixture.h"
+#include "unit/engine/driver/fixture.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -292,5 +292,5 @@ int main(void) {
         {"environment", test_environment},
         {"threads", test_threads},
         {"the real driver", test_cuda}};
-    return lg_run_tests("engine/driver", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

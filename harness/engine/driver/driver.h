@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one device interface: a table of CUDA driver-API functions with the types of cuda.h.
+// The one device interface: a table of CUDA driver-API functions with the types of cu.h.
 //
 // lg_driver_sim() fills it with the embedded engine; lg_driver_cuda() from libcuda.so.1 by dlopen.
 // The pipeline calls through the table only. Error behaviour is the driver's: errors of a kernel
-// are asynchronous and sticky (see tests/unit/engine/test_conformance.c for each call before and
-// after each kind of error). The current context is per thread, as in the driver.
+// are asynchronous and sticky (see tests/unit/engine/driver/test_conformance.c for each call before
+// and after each kind of error). The current context is per thread, as in the driver.
 #ifndef LG_ENGINE_DRIVER_H
 #define LG_ENGINE_DRIVER_H
 
+#include "engine/driver/cu.h"
 #include "model/device_fault.h"
 #include "support/error.h"
 
-#include <cuda.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -4,7 +4,7 @@
 #ifndef LG_TESTS_ENGINE_DRIVER_FIXTURE_H
 #define LG_TESTS_ENGINE_DRIVER_FIXTURE_H
 
-#include "engine/driver.h"
+#include "engine/driver/driver.h"
 #include "unit/testing.h"
 
 #include <string.h>

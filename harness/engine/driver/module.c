@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules and what a function says of itself.
-#include "engine/driver_sim.h"
+#include "engine/driver/internal.h"
 
 #include "support/alloc.h"
 
