@@ -84,17 +84,12 @@ static int64_t threads_of(const int64_t size[3]) {
 
 static void find_stage(alarm *a) {
     const lg_observation *seen = a->s->seen;
-    const lg_kernel *kernel = a->s->kernel;
-    int at = seen->failed_launch_index;
-    if (!kernel || !seen->launches || at < 0 || at >= seen->n_launches) {
+    const lg_stage *stage = a->s->kernel ? lg_observation_failed_stage(seen, a->s->kernel) : NULL;
+    if (!stage || !stage->recorder) {
         return;
     }
-    int stage = seen->launches[at].stage;
-    if (stage < 0 || stage >= kernel->n_stages || !kernel->stages[stage].recorder) {
-        return;
-    }
-    a->stage = &kernel->stages[stage];
-    a->launch = &seen->launches[at];
+    a->stage = stage;
+    a->launch = &seen->launches[seen->failed_launch_index];
     a->n_threads = threads_of(a->launch->grid) * threads_of(a->launch->block);
     a->sizes = lg_sizes_measure(a->s->batch);
     a->sizes.block_x = a->launch->block[0];
@@ -200,17 +195,8 @@ static double explain(alarm *a, const refusal_kind *kind, int64_t *row) {
 // Whether the launch that failed was given the labels. One that was not tests something else: its
 // signal is no word about the loss.
 static bool failed_launch_has_labels(const lg_suspicion *s) {
-    const lg_kernel *kernel = s->kernel;
-    const char *entry = s->seen->failed_launch;
-    for (int i = 0; kernel && entry && i < kernel->n_stages; i++) {
-        const lg_stage *stage = &kernel->stages[i];
-        size_t n = strcspn(stage->entry, "{"); // types and policy follow
-        if (strncmp(stage->entry, entry, n) != 0 || (!stage->entry[n] && entry[n])) {
-            continue;
-        }
-        return lg_stage_takes(stage, LG_ARG_TARGET);
-    }
-    return true;
+    const lg_stage *failed = s->kernel ? lg_observation_failed_stage(s->seen, s->kernel) : NULL;
+    return !failed || lg_stage_takes(failed, LG_ARG_TARGET);
 }
 
 static const char *alarm_text(const lg_suspicion *s, const refusal_kind *kind, int64_t row) {
