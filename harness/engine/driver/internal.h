@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of the embedded device: contexts, their objects and their queue of work. Not for other layers.
+// Inside of the embedded device: contexts, their objects and their queue of work. Not for other
+// layers.
 //
 // Handles are numbers that are never reused and never followed as pointers, so a stale or made-up
 // handle is an error and not a crash. A context locks itself for the length of each call; different
