@@ -273,7 +273,7 @@ int main(void) {
     if (!mkdtemp(folder)) {
         return 2;
     }
-    int status = lg_run_tests("report/sarif", tests, sizeof tests / sizeof *tests);
+    int status = lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
     remove_repository();
     return status;
 }
