@@ -92,7 +92,7 @@ static void warn_no_supervision(lg_diagnosis *d) {
                 "give the classes that occur a weight");
 }
 
-void lg_diagnose_warnings(lg_diagnosis *d) {
+void lg_attribute_warnings(lg_diagnosis *d) {
     const lg_batch *batch = d->batch;
     if (lg_batch_is_binary(batch)) {
         return;
@@ -110,7 +110,7 @@ void lg_diagnose_warnings(lg_diagnosis *d) {
     }
 }
 
-void lg_diagnose_companions(lg_diagnosis *d) {
+void lg_attribute_companions(lg_diagnosis *d) {
     const lg_batch *batch = d->batch;
     if (lg_batch_is_binary(batch) || batch->target_is_probability) {
         return;

@@ -5,7 +5,7 @@
 #ifndef LG_CLI_CLI_H
 #define LG_CLI_CLI_H
 
-#include "engine/driver.h"
+#include "engine/driver/driver.h"
 #include "manifest/manifest.h"
 #include "result/observer.h"
 #include "scenario/scenario.h"

@@ -34,7 +34,7 @@
 #define LG_DEVICE_DEVICE_H
 
 #include "batch/batch.h"
-#include "engine/driver.h"
+#include "engine/driver/driver.h"
 #include "manifest/manifest.h"
 #include "model/batch.h"
 #include "result/case.h"

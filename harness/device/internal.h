@@ -4,7 +4,7 @@
 #define LG_DEVICE_INTERNAL_H
 
 #include "device/device.h"
-#include "engine/driver.h"
+#include "engine/driver/driver.h"
 #include "manifest/manifest.h"
 #include "model/batch.h"
 #include "model/far_view.h"
@@ -62,6 +62,7 @@ typedef struct lg_record_ring {
 
 typedef struct lg_device_buffer {
     const char *name; // as in the manifest: "output", "scratch_partial"
+    lg_arg_id arg;    // LG_N_ARGS: scratch
     bool used;        // by a stage of this run
     bool reported;    // an output the run has to show
     lg_dtype dtype;   // LG_DTYPE_NONE: bytes

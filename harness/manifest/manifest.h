@@ -97,9 +97,9 @@ typedef struct lg_kernel {
     const char **nvcc_flags; // extra flags from the manifest (`nvcc_flags: [-DNDEBUG]`)
     int n_nvcc_flags;
     // What it can take; a bit for each value of the enum (1u << value).
-    uint32_t input_dtypes;
-    uint32_t target_dtypes;
-    uint32_t reductions;
+    uint64_t input_dtypes;
+    uint64_t target_dtypes;
+    uint64_t reductions;
     bool probability_targets;         // takes probabilities (only those)
     bool zero_log_zero;               // a class of probability 0 adds 0, whatever its logit is
     bool label_smoothing;             // honours loss.label_smoothing
@@ -154,6 +154,7 @@ enum { LG_EXPR_MAX_DEPTH = 32, LG_EXPR_PROBLEM = 160 };
 typedef struct lg_expr_problem {
     char text[LG_EXPR_PROBLEM];
     size_t at;
+    bool unknown_name; // of an evaluation: it needs a name that the lookup does not have
 } lg_expr_problem;
 
 // The value of a name; false: unknown.

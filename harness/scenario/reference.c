@@ -3,7 +3,6 @@
 #include "scenario/internal.h"
 
 #include <float.h>
-#include <string.h>
 
 static const char *type_name(const lg_field *field) {
     switch (field->type) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenario/scenario.h"
 
-#include <string.h>
-
 static const char *const distributions[] = {
     [LG_DIST_DEFAULT] = "default",         [LG_DIST_NORMAL] = "normal",
     [LG_DIST_UNIFORM] = "uniform",         [LG_DIST_CONSTANT] = "constant",
@@ -17,12 +15,14 @@ static const char *const float_forms[] = {
 };
 
 static const char *const form_names[] = {
+    "unset",
 #define LG_FORM(cause, id, name, help) name,
 #include "scenario/fault_form.def"
 #undef LG_FORM
 };
 
 static const lg_cause form_causes[] = {
+    LG_N_CAUSES, // of none
 #define LG_FORM(cause, id, name, help) LG_CAUSE_##cause,
 #include "scenario/fault_form.def"
 #undef LG_FORM
@@ -46,28 +46,30 @@ const char *const *lg_float_form_names(size_t *n) {
     return float_forms;
 }
 
-const char *const *lg_fault_forms(lg_cause kind, size_t *n) {
-    // The forms of a cause stand together in the table.
-    size_t n_forms = sizeof form_causes / sizeof *form_causes;
-    size_t first = 0;
-    while (first < n_forms && form_causes[first] != kind) {
-        first++;
+const char *lg_fault_form_name(lg_fault_form form) {
+    return (unsigned)form < LG_N_FORMS ? form_names[form] : "invalid";
+}
+
+lg_fault_form lg_fault_default_form(lg_cause kind) {
+    int form = LG_FORM_UNSET;
+    while (form < LG_N_FORMS && form_causes[form] != kind) {
+        form++;
     }
-    *n = 0;
-    while (first + *n < n_forms && form_causes[first + *n] == kind) {
-        (*n)++;
-    }
-    return form_names + first;
+    return form < LG_N_FORMS ? (lg_fault_form)form : LG_FORM_UNSET;
 }
 
 lg_fault_form lg_fault_form_of(const lg_fault_spec *fault) {
-    for (int i = 0; i < LG_N_FORMS; i++) {
-        if (form_causes[i] == fault->kind &&
-            (!fault->where || strcmp(form_names[i], fault->where) == 0)) {
-            return (lg_fault_form)i;
-        }
+    return fault->where ? fault->where : lg_fault_default_form(fault->kind);
+}
+
+const char *const *lg_fault_forms(lg_cause kind, size_t *n) {
+    // The forms of a cause stand together in the table.
+    size_t first = (size_t)lg_fault_default_form(kind);
+    *n = 0;
+    while (first && first + *n < LG_N_FORMS && form_causes[first + *n] == kind) {
+        (*n)++;
     }
-    return LG_N_FORMS;
+    return form_names + first;
 }
 
 bool lg_scenario_set_new_kernels(const lg_scenario_set *set, int64_t point) {

@@ -2,8 +2,6 @@
 // Which of the options that a manifest claims a case ran.
 #include "session/internal.h"
 
-#include <string.h>
-
 enum option {
 #define LG_OPTION(id, text) OPTION_##id,
 #include "session/coverage.def"

@@ -14,7 +14,7 @@
 
 #include "batch/batch.h"
 #include "device/device.h"
-#include "engine/driver.h"
+#include "engine/driver/driver.h"
 #include "judge/judge.h"
 #include "manifest/manifest.h"
 #include "model/batch.h"

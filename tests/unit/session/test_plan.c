@@ -2,7 +2,7 @@
 #include "session/internal.h"
 #include "unit/testing.h"
 
-#include "engine/driver.h"
+#include "engine/driver/driver.h"
 
 #include <stdlib.h>
 #include <string.h>

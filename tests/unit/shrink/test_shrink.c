@@ -3,7 +3,7 @@
 #include "shrink/shrink.h"
 
 #include "batch/batch.h"
-#include "engine/driver.h"
+#include "engine/driver/driver.h"
 #include "scenario/scenario.h"
 #include "shrink/internal.h"
 #include "unit/testing.h"

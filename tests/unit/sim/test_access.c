@@ -367,5 +367,5 @@ int main(void) {
         {"parameters and spaces", test_parameters_and_spaces},
         {"special registers", test_special_registers},
     };
-    return lg_run_tests("sim access", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

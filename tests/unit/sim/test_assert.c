@@ -129,5 +129,5 @@ int main(void) {
         {"a flood is bounded", test_flood_is_bounded},
         {"what comes after", test_what_comes_after},
     };
-    return lg_run_tests("sim assert", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -271,5 +271,5 @@ int main(void) {
         {"cas", test_cas},
         {"half min and max", test_half_min_max},
     };
-    return lg_run_tests("sim atomics", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

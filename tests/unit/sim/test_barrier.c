@@ -145,5 +145,5 @@ int main(void) {
         {"named barrier with a count", test_named_barrier_with_count},
         {"how barriers end", test_ends},
     };
-    return lg_run_tests("sim barrier", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -166,5 +166,5 @@ int main(void) {
         {"mixed arguments", test_mixed_arguments},
         {"bad calls", test_bad_calls},
     };
-    return lg_run_tests("sim calls", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

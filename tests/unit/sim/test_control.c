@@ -242,5 +242,5 @@ int main(void) {
         {"a hang without a loop ends", test_hang_without_a_loop},
         {"trap and bad index", test_trap_and_bad_index},
     };
-    return lg_run_tests("sim control", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

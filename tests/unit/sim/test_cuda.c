@@ -275,5 +275,5 @@ int main(void) {
         {"label out of range", test_label_out_of_range},
         {"printing", test_printing},
     };
-    return lg_run_tests("sim cuda", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -140,5 +140,5 @@ int main(void) {
         {"two devices", test_two_devices},
         {"coverage", test_coverage},
     };
-    return lg_run_tests("sim decode", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

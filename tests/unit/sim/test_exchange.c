@@ -198,5 +198,5 @@ int main(void) {
         {"what is read from who takes no part", test_values},
         {"source lines", test_source_lines},
     };
-    return lg_run_tests("sim exchange", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -250,5 +250,5 @@ static void test_unwritten(void) {
 int main(void) {
     const lg_test tests[] = {
         {"rows", test_rows}, {"compiler", test_compiler}, {"unwritten", test_unwritten}};
-    return lg_run_tests("sim fuse", tests, sizeof tests / sizeof tests[0]);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof tests[0]);
 }

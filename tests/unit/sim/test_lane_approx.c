@@ -328,5 +328,5 @@ int main(void) {
         {"special values", test_specials},
         {"all instruction sets give the same bits", test_agreement},
     };
-    return lg_run_tests("lane_approx", tests, N(tests));
+    return lg_run_tests(LG_SUITE, tests, N(tests));
 }

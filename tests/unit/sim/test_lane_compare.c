@@ -193,5 +193,5 @@ int main(void) {
         {"set into integers and floats", test_set},
         {"selp and slct", test_choice},
     };
-    return lg_run_tests("lane_compare", tests, N(tests));
+    return lg_run_tests(LG_SUITE, tests, N(tests));
 }

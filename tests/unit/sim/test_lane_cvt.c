@@ -316,5 +316,5 @@ int main(void) {
         {"every f16, bf16 and 16-bit integer", test_every_half},
         {"mov, packing and unpacking", test_moves},
     };
-    return lg_run_tests("lane_cvt", tests, N(tests));
+    return lg_run_tests(LG_SUITE, tests, N(tests));
 }

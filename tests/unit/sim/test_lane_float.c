@@ -355,5 +355,5 @@ int main(void) {
         {"min and max of NaN, zeros and signs", test_min_max},
         {"abs, neg, copysign and testp", test_signs},
     };
-    return lg_run_tests("lane_float", tests, N(tests));
+    return lg_run_tests(LG_SUITE, tests, N(tests));
 }

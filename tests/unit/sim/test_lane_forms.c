@@ -319,5 +319,5 @@ int main(void) {
         {"malformed instructions are refused", test_broken},
         {"the table follows the CPU and LOSSGATE_ISA", test_choice_of_table},
     };
-    return lg_run_tests("lane_forms", tests, N(tests));
+    return lg_run_tests(LG_SUITE, tests, N(tests));
 }

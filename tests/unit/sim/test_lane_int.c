@@ -308,5 +308,5 @@ int main(void) {
         {"logic, shifts and bit fields, bit by bit", test_bits},
         {"lop3 with a predicate", test_lop3_predicate},
     };
-    return lg_run_tests("lane_int", tests, N(tests));
+    return lg_run_tests(LG_SUITE, tests, N(tests));
 }

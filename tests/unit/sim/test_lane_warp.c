@@ -235,5 +235,5 @@ int main(void) {
         {"shfl, vote, match, redux, activemask and elect", test_exchanges},
         {"shfl in place", test_in_place},
     };
-    return lg_run_tests("lane_warp", tests, N(tests));
+    return lg_run_tests(LG_SUITE, tests, N(tests));
 }

@@ -209,5 +209,5 @@ int main(void) {
         {"turns", test_turns},
         {"nothing is left over", test_nothing_is_left_over},
     };
-    return lg_run_tests("sim launch", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

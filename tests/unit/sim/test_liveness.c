@@ -67,5 +67,5 @@ static void test_rows(void) {
 static const lg_test tests[] = {{"reads before writes", test_rows}};
 
 int main(void) {
-    return lg_run_tests("sim.liveness", tests, sizeof tests / sizeof tests[0]);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof tests[0]);
 }

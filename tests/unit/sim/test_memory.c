@@ -262,5 +262,5 @@ int main(void) {
         {"a failed store writes nothing", test_failed_store_writes_nothing},
         {"shared and local bounds", test_shared_and_local_bounds},
     };
-    return lg_run_tests("sim memory", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -331,5 +331,5 @@ int main(void) {
         {"what nvcc emits runs", test_emitted},
         {"what the list does not have", test_others},
     };
-    return lg_run_tests("sim mnemonics", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -146,5 +146,5 @@ int main(void) {
         {"bad string", test_bad_string},
         {"the log has a limit", test_log_has_a_limit},
     };
-    return lg_run_tests("sim printf", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -442,5 +442,5 @@ int main(void) {
         {"launches do not race", test_launches_do_not_race},
         {"reductions people write", test_reductions},
     };
-    return lg_run_tests("sim race", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

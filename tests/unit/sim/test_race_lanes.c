@@ -255,5 +255,5 @@ int main(void) {
         {"lanes of a warp on global memory", test_lanes},
         {"a warp at work in global memory", test_kernels},
     };
-    return lg_run_tests("sim race of lanes", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -238,5 +238,5 @@ int main(void) {
         {"an error wins", test_error_wins},
         {"unchecked writes are believed", test_unchecked_writes_are_believed},
     };
-    return lg_run_tests("sim sanitizer", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

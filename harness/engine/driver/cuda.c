@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real driver behind the same table. Nothing of CUDA is linked: the library is opened when
 // asked for, each function by the name of the version whose signature the table has.
-#include "engine/driver.h"
+#include "engine/driver/driver.h"
 
 #include "support/alloc.h"
 

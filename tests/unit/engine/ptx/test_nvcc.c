@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever nvcc makes of ordinary CUDA code loads: compiled here, where there is an nvcc.
-#include "unit/ptx/ptx_text.h"
+#include "unit/engine/ptx/ptx_text.h"
 #include "unit/testing.h"
 
 #include <stdlib.h>
@@ -164,5 +164,5 @@ static void test_snippets(void) {
 
 int main(void) {
     static const lg_test tests[] = {{"snippets", test_snippets}};
-    return lg_run_tests("ptx nvcc", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

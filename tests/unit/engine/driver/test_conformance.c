@@ -2,7 +2,7 @@
 // What each function of the table returns: before cuInit, without a context, with a healthy one, in
 // one that another thread destroyed, and before and after each kind of error has surfaced; launches
 // blocking and not.
-#include "unit/engine/driver_fixture.h"
+#include "unit/engine/driver/fixture.h"
 
 #include <pthread.h>
 
@@ -348,5 +348,5 @@ int main(void) {
                                     {"an error that has surfaced", test_dead},
                                     {"blocking launches", test_blocking},
                                     {"queued behind a failing launch", test_queued_behind}};
-    return lg_run_tests("engine/conformance", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

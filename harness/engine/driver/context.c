@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/driver_sim.h"
+#include "engine/driver/internal.h"
 
 #include "support/alloc.h"
 

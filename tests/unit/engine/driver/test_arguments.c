@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bad arguments of each call, and what functions and the device say of themselves.
-#include "unit/engine/driver_fixture.h"
+#include "unit/engine/driver/fixture.h"
 
 static void test_bad_arguments(void) {
     fixture f;
@@ -305,5 +305,5 @@ int main(void) {
                                     {"packed parameters", test_packed_params},
                                     {"attributes", test_attributes},
                                     {"error names", test_error_names}};
-    return lg_run_tests("engine/driver_arguments", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of driver_sim: contexts, their objects and their queue of work. Not for other layers.
+// Inside of the embedded device: contexts, their objects and their queue of work. Not for other
+// layers.
 //
 // Handles are numbers that are never reused and never followed as pointers, so a stale or made-up
 // handle is an error and not a crash. A context locks itself for the length of each call; different
@@ -11,7 +12,7 @@
 #ifndef LG_ENGINE_DRIVER_SIM_H
 #define LG_ENGINE_DRIVER_SIM_H
 
-#include "engine/driver.h"
+#include "engine/driver/driver.h"
 #include "engine/ptx/ptx.h"
 #include "engine/sim/sim.h"
 #include "support/arena.h"
@@ -31,7 +32,7 @@ enum {
 };
 #define LG_SIMDRV_TOTAL_MEMORY ((size_t)16 << 30)
 
-// A PTX text, parsed once for all contexts of the process (driver_sim_image.c).
+// A PTX text, parsed once for all contexts of the process (image.c).
 typedef struct lg_simdrv_image lg_simdrv_image;
 
 typedef enum lg_simdrv_kind {
@@ -128,7 +129,7 @@ struct lg_simdrv_context {
     lg_device_fault fault;
 };
 
-// --- driver_sim_context.c
+// --- context.c
 
 bool lg_simdrv_initialized(void);
 // The calling thread's current context, locked; `*out` is unset on error. lg_simdrv_enter fails
@@ -142,7 +143,7 @@ lg_simdrv_object *lg_simdrv_find(lg_simdrv_context *context, lg_simdrv_kind kind
                                  const void *handle);
 void lg_simdrv_remove(lg_simdrv_context *context, lg_simdrv_object *object); // frees it too
 
-// --- driver_sim_queue.c
+// --- queue.c
 
 // Appends work (malloc'd, owned by the queue from here) and gives it its number. `stream`: 0, or an
 // object.
@@ -160,15 +161,17 @@ uint64_t lg_simdrv_last(const lg_simdrv_context *context, const lg_simdrv_object
 CUresult lg_simdrv_find_stream(lg_simdrv_context *context, CUstream handle,
                                lg_simdrv_object **stream);
 
-// --- driver_sim_image.c
+// --- image.c
 
 // Parses `text` or finds it parsed; NULL with the problems in `diags`. Give back with release.
 lg_simdrv_image *lg_simdrv_image_acquire(const char *text, lg_diags *diags);
 void lg_simdrv_image_release(lg_simdrv_image *image);
 const lg_ptx_module *lg_simdrv_image_ptx(const lg_simdrv_image *image);
 
-// --- driver_sim_module.c
+// --- module.c
 
+const lg_diags *lg_simdrv_load_diags(void);
+bool lg_simdrv_takes_pointer(CUfunction function, int parameter);
 void lg_simdrv_unload(lg_simdrv_context *context, lg_simdrv_object *module);
 const lg_ptx_function *lg_simdrv_function(const lg_simdrv_object *function);
 uint64_t lg_simdrv_static_shared(const lg_simdrv_object *function);

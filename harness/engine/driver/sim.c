@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table over the engine, what the device says of itself, and what it can tell beyond the driver
 // API.
-#include "engine/driver_sim.h"
+#include "engine/driver/internal.h"
 
 #include "support/alloc.h"
 
@@ -15,8 +15,8 @@ typedef struct error_text {
 } error_text;
 
 static const error_text errors[] = {
-#define LG_CU_ERROR(id, text) {id, #id, text},
-#include "engine/cu_errors.def"
+#define LG_CU_ERROR(id, value, text) {id, #id, text},
+#include "engine/driver/cu_errors.def"
 #undef LG_CU_ERROR
 };
 
@@ -51,7 +51,7 @@ CUresult lg_simdrv_cuDriverGetVersion(int *version) {
     if (!version) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    *version = CUDA_VERSION;
+    *version = LG_CU_VERSION;
     return CUDA_SUCCESS;
 }
 
@@ -206,6 +206,8 @@ static void set_schedule(uint64_t seed) {
 static const lg_driver driver = {
     .name = "sim",
     .checks_accesses = true,
+    .takes_pointer = lg_simdrv_takes_pointer,
+    .load_diags = lg_simdrv_load_diags,
 #define LG_CU(name, params) .name = lg_simdrv_##name,
     LG_DRIVER_FUNCTIONS(LG_CU)
 #undef LG_CU

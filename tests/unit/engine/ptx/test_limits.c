@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hostile and huge texts: they end, with a bounded number of errors and bounded memory.
-#include "unit/ptx/ptx_text.h"
+#include "unit/engine/ptx/ptx_text.h"
 #include "unit/testing.h"
 
 #include <stdlib.h>
@@ -161,5 +161,5 @@ int main(void) {
         {"every prefix", test_every_prefix},
         {"long text is quick", test_long_text_is_quick},
     };
-    return lg_run_tests("ptx limits", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

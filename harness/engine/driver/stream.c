@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams and events.
-#include "engine/driver_sim.h"
+#include "engine/driver/internal.h"
 
 #include "support/alloc.h"
 

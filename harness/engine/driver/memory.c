@@ -2,7 +2,7 @@
 // Memory, copies and memsets. What waits for work in flight, and so tells its errors: the plain
 // copies from and to the host, and the frees. Copies within the device, memsets and everything
 // …Async do not.
-#include "engine/driver_sim.h"
+#include "engine/driver/internal.h"
 
 #include "support/alloc.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Address ranges that are backed by memory piece by piece: what is reachable when, who refuses
 // what, and how little memory a range of gigabytes takes.
-#include "unit/engine/driver_fixture.h"
+#include "unit/engine/driver/fixture.h"
 
 #define FAR_BYTES ((size_t)48 << 30)
 
@@ -116,5 +116,5 @@ int main(void) {
         {"pieces far apart", test_far_apart},
         {"between pieces", test_between_pieces},
     };
-    return lg_run_tests("mapped memory", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where diverged threads meet: tables of shapes, and random graphs against a plain definition.
 #include "engine/ptx/cfg.h"
-#include "unit/ptx/ptx_text.h"
+#include "unit/engine/ptx/ptx_text.h"
 #include "unit/testing.h"
 
 #include <stdlib.h>
@@ -188,5 +188,5 @@ int main(void) {
         {"random graphs", test_random_graphs},
         {"long functions", test_long_functions},
     };
-    return lg_run_tests("ptx cfg", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Broken texts and exactly what is said about them: all problems of a file, from top to bottom.
-#include "unit/ptx/ptx_text.h"
+#include "unit/engine/ptx/ptx_text.h"
 #include "unit/testing.h"
 
 #include <stdlib.h>
@@ -264,5 +264,5 @@ int main(void) {
         {"modules", test_modules},
         {"the line is shown", test_the_line_is_shown},
     };
-    return lg_run_tests("ptx errors", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

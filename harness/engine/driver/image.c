@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parsed PTX texts, shared by all contexts of the process: the kernels of one source are 10^5
 // lines, and a run makes a context a worker and a new one after each device assert.
-#include "engine/driver_sim.h"
+#include "engine/driver/internal.h"
 
 #include "support/alloc.h"
 

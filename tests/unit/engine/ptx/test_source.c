@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source positions from .file and .loc, and the listing.
-#include "unit/ptx/ptx_text.h"
+#include "unit/engine/ptx/ptx_text.h"
 #include "unit/testing.h"
 
 #include <stdlib.h>
@@ -142,5 +142,5 @@ int main(void) {
         {"callers", test_callers},
         {"listing", test_listing},
     };
-    return lg_run_tests("ptx source", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

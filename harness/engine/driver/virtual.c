@@ -2,7 +2,7 @@
 // Ranges of addresses, and memory mapped into them piece by piece. Stricter than a GPU: a handle is
 // mapped once and as a whole, an address range is backed once, and memory takes room only while it
 // is mapped.
-#include "engine/driver_sim.h"
+#include "engine/driver/internal.h"
 
 static bool is_ours(const CUmemAllocationProp *prop) {
     return prop && prop->type == CU_MEM_ALLOCATION_TYPE_PINNED &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the AST holds for texts that load.
-#include "unit/ptx/ptx_text.h"
+#include "unit/engine/ptx/ptx_text.h"
 #include "unit/testing.h"
 
 #include <stdlib.h>
@@ -406,5 +406,5 @@ int main(void) {
         {"initial values", test_initial_values}, {"functions", test_functions},
         {"clang style", test_clang_style_loads},
     };
-    return lg_run_tests("ptx load", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -253,5 +253,5 @@ int main(void) {
         {"refused", test_refused},
         {"opcodes without forms", test_opcodes_without_forms},
     };
-    return lg_run_tests("ptx forms", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }
