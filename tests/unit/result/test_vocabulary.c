@@ -131,5 +131,5 @@ int main(void) {
         {"forms of faults", test_forms_belong_to_their_fault},
         {"names of a finding", test_finding_names},
     };
-    return lg_run_tests("vocabulary", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }
