@@ -14,7 +14,7 @@
 #ifndef LG_EXPLAIN_EXPLAIN_H
 #define LG_EXPLAIN_EXPLAIN_H
 
-#include "device/device.h"
+#include "result/assert_log.h"
 #include "model/cause.h"
 #include "result/finding.h"
 #include "support/arena.h"

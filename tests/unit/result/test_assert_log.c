@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/device.h"
+#include "result/assert_log.h"
 
 #include "support/alloc.h"
 #include "support/str.h"
