@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a race is told as: both accesses, with their places in the source.
+// What a race is reported as: both accesses, with their places in the source.
 #include "engine/sim/race/lanes.h"
 
 #include <string.h>

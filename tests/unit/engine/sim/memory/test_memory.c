@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory seen from the host, and what each kind of bad access of a kernel is told as.
+// Device memory seen from the host, and what each kind of bad access of a kernel is reported as.
 #include "unit/engine/sim/rig.h"
 
 static void test_allocations_sit_apart(void) {
