@@ -86,7 +86,7 @@ typedef struct lg_table_cell {
 
 typedef struct lg_table_row {
     char *scenario;
-    char *kernel; // without its policy
+    char *kernel; // its base name
     lg_table_cell cells[LG_N_POLICIES][LG_N_MODES];
 } lg_table_row;
 

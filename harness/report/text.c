@@ -118,7 +118,7 @@ static void add_case(void *context, const lg_case_result *result) {
     }
     failed_column *column =
         result->judged.verdict == LG_UNTESTED ? failed_column_of(report, result->what) : NULL;
-    if (column && result->judged.text && strcmp(result->judged.text, column->why) == 0) {
+    if (column && result->judged.reason == LG_REASON_COLUMN_FAILED) {
         if (column->n_cases++ == 0) {
             note_first(column, result);
         }

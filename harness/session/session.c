@@ -23,10 +23,10 @@ typedef struct point {
 } point;
 
 typedef struct column {
-    lg_arena arena; // owns `why`
+    lg_arena arena; // owns the text of `why`
     bool done;
     lg_proof proof;
-    const char *why;
+    lg_column_failure why; // it is not proven
 } column;
 
 typedef struct slot {
@@ -69,7 +69,7 @@ static void tell_columns(session *s) {
         lg_column_proof proof = {.kernel = what->kernel,
                                  .mode = what->mode,
                                  .proven = c->proof == LG_PROOF_PROVEN,
-                                 .why = c->why};
+                                 .why = c->why.text};
         for (int i = 0; c->proof != LG_PROOF_INAPPLICABLE && i < s->options->n_observers; i++) {
             const lg_observer *o = &s->options->observers[i];
             if (o->column_proven) {
@@ -135,7 +135,7 @@ static void prove_columns(worker *w) {
         pthread_mutex_unlock(&s->lock);
         column *c = &s->columns[index];
         const lg_plan_column *what = &s->plan.columns[index];
-        const char *why = NULL;
+        lg_column_failure why;
         lg_proof proof =
             lg_prove_column(w->device, what->kernel, what->mode, &c->arena, &why, &w->diags);
         pthread_mutex_lock(&s->lock);
@@ -174,7 +174,7 @@ static void run_case(worker *w, int64_t index) {
     const lg_plan_case *planned = &s->plan.cases[index];
     const lg_point_data *data = need_point(w, planned->point);
     const column *c = &s->columns[planned->column];
-    const char *failure = c->proof == LG_PROOF_FAILED ? c->why : NULL;
+    const lg_column_failure *failure = c->proof == LG_PROOF_FAILED ? &c->why : NULL;
     pthread_mutex_unlock(&s->lock);
     lg_case_run_one(w->device, &planned->what, planned->named, data, failure,
                     s->options->repro_prefix, &s->slots[index].run, &w->diags);

@@ -107,7 +107,8 @@ static void spoil(fixture *f) {
     f->result.as_expected = false;
     f->result.judged.verdict = LG_SILENT_CORRUPTION;
     f->result.judged.text = "no signal, and a number";
-    f->result.place = (lg_source_place){"my kernels/a+b.cu", 41, "the guard that fired", LG_PLACE_GUARD};
+    f->result.place =
+        (lg_source_place){"my kernels/a+b.cu", 41, "the guard that fired", LG_PLACE_GUARD};
 }
 
 static const json_t *artifact_of(const json_t *log, size_t i) {

@@ -87,6 +87,7 @@ static void test_a_failed_column_comes_first(void) {
     p.observer.column_proven(p.observer.context, &proof);
     f.result.judged.verdict = LG_UNTESTED;
     f.result.as_expected = false;
+    f.result.judged.reason = LG_REASON_COLUMN_FAILED;
     f.result.judged.text = "this build detects nothing";
     for (int i = 0; i < 3; i++) {
         page_add(&p, &f.result);
@@ -207,6 +208,7 @@ static void test_a_wide_table_is_printed_in_parts(void) {
                                         "a/kernel_with_quite_a_long_name/nan"};
     for (int k = 0; k < 3; k++) {
         f.kernel.name = names[k];
+        f.kernel.base_name = "a/kernel_with_quite_a_long_name";
         f.kernel.policy = (lg_policy)(LG_POLICY_ASSERT + k);
         page_add(&p, &f.result);
     }
