@@ -141,7 +141,7 @@ static void test_skips_are_told_by_reason(void) {
                        "skipped 8\n"
                        "  skipped 7: it takes no int64 targets (a, b, c, d and 2 more)\n"
                        "  skipped 1: it takes no weights (b)\n"
-                       "1 scenario point is taken by none of the kernels and modes chosen\n"
+                       "1 scenario point fits none of the chosen kernels and modes\n"
                        "  left out 1: it has no reduction sum (b)\n"
                        "nothing was proven\n";
     const char *found = strstr(text, "8 cases");
