@@ -72,7 +72,7 @@ static void print_causes(const lg_finding *finding, lg_str *out) {
     lg_arena arena = {0};
     const char *rest = lg_finding_not_excluded(finding, &arena);
     if (rest) {
-        field(out, "not out");
+        field(out, "possible");
         lg_str_printf(out, "%s\n", rest);
     }
     lg_arena_free(&arena);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All outputs of a run against the reference: class first (NaN, infinities, finite), then the
-// bound.
+// The parts of judging a run, for judge.c and relations.c.
 #ifndef LG_JUDGE_INTERNAL_H
 #define LG_JUDGE_INTERNAL_H
 
@@ -10,6 +9,9 @@
 #include "reference/reference.h"
 #include "result/observation.h"
 #include "support/arena.h"
+
+// --- All outputs of a run against the reference: class first (NaN, infinities, finite), then the
+// bound.
 
 enum { LG_KEPT_ROWS = 12 };
 
@@ -82,7 +84,7 @@ typedef struct lg_record_check {
     lg_size_values sizes;
     int n_launches; // that were given the ring
     int directions; // of those launches, lg_direction bits
-    bool numbered;  // each of them was told its number: `kernel` must be right
+    bool numbered;  // each of them was given its number: `kernel` must be right
 } lg_record_check;
 
 void lg_record_check_begin(lg_record_check *c, const lg_batch *batch, const lg_reference *reference,
@@ -97,6 +99,15 @@ const char *lg_record_wrong_field(const lg_record_check *c, const lg_fault_recor
 
 // How many operands of the invalid rows break their bounds: what one launch can record at most.
 int64_t lg_record_operands(const lg_record_check *c);
+
+// --- Another way to write a batch.
+
+// Writes `batch` (valid, without faults) in the relation's other way: contiguous arrays that hold
+// the same numbers, and their references. The order of permuted rows and the signs of shifts come
+// from `seed`. shift_logits makes a pair of its own, whose logits differ by exactly the constant: x
+// + c is rounded, and x' = (x + c) - c is exact. False when memory is out; `out` is then empty.
+bool lg_related_make(const lg_batch *batch, lg_relation relation, uint64_t seed, lg_related *out);
+void lg_related_free(lg_related *related);
 
 // --- Two runs of one kernel against each other, as a metamorphic relation says they must agree.
 //

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From reference and observation to a verdict. Passing is proved: every number compared, every
-// output written, every fence whole.
+// From what was observed to a verdict. A pass is proved: every number compared, every output
+// written, every fence whole, every invariant and relation kept.
+//
+//   judge.c        the verdict on a run, and on a case
+//   compare.c      all outputs of a run against the reference
+//   tolerance.c    how far a right number may be from the reference
+//   invariants.c   what every gradient and row loss must keep
+//   records*.c     the fault records of a `report` kernel
+//   relations*.c   the same batch written in another way
 #ifndef LG_JUDGE_JUDGE_H
 #define LG_JUDGE_JUDGE_H
 
@@ -58,6 +65,51 @@ typedef struct lg_case_facts {
 // The verdict on a case, once. Strings live in `arena`.
 lg_judgement lg_judge(const lg_case_facts *facts, lg_arena *arena);
 
+// --- The metamorphic relations of a scenario (run.relations), checked inside the cases of the mode
+// `blocking`: the kernel runs once more on the batch written in another way, and its two results
+// must agree.
+
+// A batch made of rows of another one, with its reference.
+typedef struct lg_related_batch {
+    lg_batch batch;
+    lg_reference reference;
+    int64_t *source; // [rows] the row of the first batch that each row was; NULL: the same one
+} lg_related_batch;
+
+// What a relation compares: the first batch, and what it is written as.
+typedef struct lg_related {
+    lg_relation relation;
+    double copies;  // how often each row of the first is among the others
+    bool has_first; // `first` stands in the place of the case's own batch
+    lg_related_batch first;
+    int n_others; // 2 for the halves of a split
+    lg_related_batch others[2];
+} lg_related;
+
+// The other batches of a point; const once made, shared by its cases.
+typedef struct lg_relations {
+    int n;
+    lg_related items[LG_N_RELATIONS];
+} lg_relations;
+
+// Makes what the scenario asks for; nothing for a scenario without relations. False when memory is
+// out.
+bool lg_relations_make(const lg_scenario *scenario, const lg_batch *batch, lg_relations *out);
+void lg_relations_free(lg_relations *relations);
+
+// Why the kernel cannot take one of the other batches, or NULL; as lg_device_unsuitable. Labels
+// without a type in the scenario are passed as those of the case are (lg_fit_labels).
+const char *lg_relations_unsuitable(const lg_relations *relations, const lg_scenario *scenario,
+                                    const lg_kernel *kernel, lg_arena *arena);
+
+// Runs the kernel of a case on the other batches, one relation after the other until one does not
+// hold, which `facts->relation` gets (free with lg_relation_fact_free). A relation that lossgate
+// could not run (errors in diags) counts as broken with the verdict `untested`.
+void lg_relations_observe(lg_device_session *device, const lg_relations *relations,
+                          const lg_case *what, lg_case_facts *facts, lg_arena *arena,
+                          lg_diags *diags);
+void lg_relation_fact_free(lg_relation_fact *fact);
+
 // --- How far a right kernel may be from the double-precision reference, derived from dtype, number
 // of terms and order of summation; the derivation stands beside the table in tolerance.c.
 
@@ -85,14 +137,15 @@ double lg_compare(double got, double want, double bound, lg_dtype out_dtype);
 // --- What every gradient and row loss must keep, whatever its numbers are: checked on every run of
 // a valid batch, with the formula's own structure in the place of a reference.
 //
+// clang-format off
 //   - an ignored row contributes exactly nothing: its loss (reduction none) and every element of
-//   its
-//     gradient are 0;
+//     its gradient are 0;
 //   - nll_loss reads one element a row: only the label's element of the gradient may differ from 0,
 //     and does where the row's weight and upstream gradient do;
 //   - the gradient of a row of cross_entropy adds up to 0: its loss does not change when a constant
 //     is added to the logits. It is coefficient·(softmax - target), so that this is the same as:
 //     the softmax in it adds up to 1.
+// clang-format on
 // Rows whose gradient is not finite by the formula are left out.
 
 typedef struct lg_broken_invariant {
@@ -105,60 +158,5 @@ typedef struct lg_broken_invariant {
 bool lg_invariants_check(const lg_batch *batch, const lg_reference *reference,
                          const lg_observation *observation, lg_arena *arena,
                          lg_broken_invariant *out);
-
-// --- The second way to write a batch, for each metamorphic relation.
-
-// A batch made of rows of another one, with its reference.
-typedef struct lg_related_batch {
-    lg_batch batch;
-    lg_reference reference;
-    int64_t *source; // [rows] the row of the first batch that each row was; NULL: the same one
-} lg_related_batch;
-
-// What a relation compares: the first batch, and what it is written as.
-typedef struct lg_related {
-    lg_relation relation;
-    double copies;  // how often each row of the first is among the others
-    bool has_first; // `first` stands in the place of the case's own batch
-    lg_related_batch first;
-    int n_others; // 2 for the halves of a split
-    lg_related_batch others[2];
-} lg_related;
-
-// Writes `batch` (valid, without faults) in the relation's other way: contiguous arrays that hold
-// the same numbers, and their references. The order of permuted rows and the signs of shifts come
-// from `seed`. shift_logits makes a pair of its own, whose logits differ by exactly the constant: x
-// + c is rounded, and x' = (x + c) - c is exact. False when memory is out; `out` is then empty.
-bool lg_related_make(const lg_batch *batch, lg_relation relation, uint64_t seed, lg_related *out);
-void lg_related_free(lg_related *related);
-
-// --- The metamorphic relations of a scenario (run.relations), checked inside the cases of the mode
-// `blocking`: the kernel runs once more on the batch written in another way, and its two results
-// must agree.
-
-// The other batches of a point; const once made, shared by its cases.
-typedef struct lg_relations {
-    int n;
-    lg_related items[LG_N_RELATIONS];
-} lg_relations;
-
-// Makes what the scenario asks for; nothing for a scenario without relations. False when memory is
-// out.
-bool lg_relations_make(const lg_scenario *scenario, const lg_batch *batch, lg_relations *out);
-void lg_relations_free(lg_relations *relations);
-
-// Why the kernel cannot take one of the other batches, or NULL; as lg_device_unsuitable. Labels
-// that the scenario gives no type are handed over as batch/fit_labels.h says, as those of the
-// case.
-const char *lg_relations_unsuitable(const lg_relations *relations, const lg_scenario *scenario,
-                                    const lg_kernel *kernel, lg_arena *arena);
-
-// Runs the kernel of a case on the other batches, one relation after the other until one does not
-// hold, which `facts->relation` gets (free with lg_relation_fact_free). A relation that lossgate
-// could not run (errors in diags) counts as broken with the verdict `untested`.
-void lg_relations_observe(lg_device_session *device, const lg_relations *relations,
-                          const lg_case *what, lg_case_facts *facts, lg_arena *arena,
-                          lg_diags *diags);
-void lg_relation_fact_free(lg_relation_fact *fact);
 
 #endif

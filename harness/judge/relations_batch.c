@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/judge.h"
+#include "judge/internal.h"
 
 #include "model/rng.h"
 #include "reference/reference.h"

@@ -68,10 +68,26 @@ static const char *replace_policy(lg_arena *arena, const char *text, lg_policy p
     return copy;
 }
 
+// "nll_loss/reduce/{policy}" → "nll_loss/reduce"; a name that does not end so stays.
+static const char *without_policy(lg_arena *arena, const char *name) {
+    static const char end[] = "/{policy}";
+    size_t n = strlen(name);
+    size_t n_end = sizeof end - 1;
+    bool ends_so = n > n_end && strcmp(name + n - n_end, end) == 0;
+    return ends_so ? lg_arena_printf(arena, "%.*s", (int)(n - n_end), name) : name;
+}
+
+bool lg_names_mutant(const char *name) {
+    static const char folder[] = "mutants/";
+    return strncmp(name, folder, sizeof folder - 1) == 0;
+}
+
 static bool append(lg_binder *binder, const lg_kernel_draft *draft, lg_policy policy,
                    lg_kernel_set *set) {
     lg_kernel kernel = draft->kernel;
     kernel.policy = policy;
+    kernel.base_name = without_policy(&set->arena, kernel.name);
+    kernel.mutant = lg_names_mutant(kernel.name);
     if (strstr(kernel.name, "{policy}")) {
         kernel.name = replace_policy(&set->arena, kernel.name, policy);
     }

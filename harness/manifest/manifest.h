@@ -87,7 +87,9 @@ typedef struct lg_scratch {
 } lg_scratch;
 
 typedef struct lg_kernel {
-    const char *name; // "nll_loss/reduce/assert"
+    const char *name;      // "nll_loss/reduce/assert"
+    const char *base_name; // the same of every policy: "nll_loss/reduce"
+    bool mutant;           // broken on purpose: lg_names_mutant of its name
     const char *manifest;
     lg_loc loc;
     lg_loss_kind family;
@@ -116,6 +118,9 @@ typedef struct lg_kernel {
     lg_stage *stages;
 } lg_kernel;
 
+// Whether the name of a kernel, or a pattern for names, is of those that are broken on purpose: the
+// ones under "mutants/".
+bool lg_names_mutant(const char *name);
 // The directions it has stages for.
 lg_direction lg_kernel_directions(const lg_kernel *kernel);
 bool lg_stage_takes(const lg_stage *stage, lg_arg_id arg);

@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include "report/internal.h"
+#include "support/alloc.h"
 #include "support/plain.h"
 
 #include <inttypes.h>
@@ -11,6 +12,10 @@
 
 static void field(FILE *out, const char *name) {
     fprintf(out, "  %-10s ", name);
+}
+
+static int count_named(const lg_finding *finding) {
+    return finding->n_named < finding->n_hypotheses ? finding->n_named : finding->n_hypotheses;
 }
 
 static void print_headline(const lg_case_result *result, FILE *out, bool color) {
@@ -23,8 +28,7 @@ static void print_headline(const lg_case_result *result, FILE *out, bool color) 
         return;
     }
     fprintf(out, "%s%s%s ", paint, finding->warning ? "WARNING" : "FAULT", plain);
-    int n_named =
-        finding->n_named < finding->n_hypotheses ? finding->n_named : finding->n_hypotheses;
+    int n_named = count_named(finding);
     if (n_named < 1) {
         fputs(lg_cause_name(finding->cause), out);
     }
@@ -193,8 +197,7 @@ static void print_loss(const lg_case_result *result, FILE *out) {
 }
 
 static void print_advice(const lg_finding *finding, FILE *out) {
-    int n_named =
-        finding->n_named < finding->n_hypotheses ? finding->n_named : finding->n_hypotheses;
+    int n_named = count_named(finding);
     for (int i = 0; n_named >= 2 && i < n_named; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
         field(out, "either");
@@ -209,7 +212,7 @@ static void print_advice(const lg_finding *finding, FILE *out) {
     lg_arena arena = {0};
     const char *rest = lg_finding_not_excluded(finding, &arena);
     if (rest) {
-        field(out, "not out");
+        field(out, "possible");
         fprintf(out, "%s\n", rest);
     }
     lg_arena_free(&arena);
@@ -230,4 +233,21 @@ void lg_finding_text(const lg_case_result *result, FILE *out, bool color) {
     print_advice(&result->finding, out);
     field(out, "replay");
     fprintf(out, "%s\n", result->repro ? result->repro : "");
+}
+
+char *lg_finding_string(const lg_case_result *result, bool color) {
+    char *text = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&text, &n);
+    if (memory) {
+        lg_finding_text(result, memory, color);
+        fclose(memory);
+    }
+    return text ? text : lg_xstrdup("");
+}
+
+void lg_add_injected(lg_str *out, const lg_case_result *result) {
+    for (int i = 0; i < result->n_injected; i++) {
+        lg_str_printf(out, "%s%s", i ? "+" : "", lg_cause_name(result->injected[i].cause));
+    }
 }

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of users, kernels and device logs made safe for JSON and XML.
+// What the writers share: texts of a case, safe texts, places as URIs, what a run does not show,
+// the table.
 #ifndef LG_REPORT_INTERNAL_H
 #define LG_REPORT_INTERNAL_H
 
-#include "result/case.h"
+#include "result/observer.h"
 #include "support/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+// --- Texts of a case.
+
+// lg_finding_text as a string, malloc'd; "" when memory is out.
+char *lg_finding_string(const lg_case_result *result, bool color);
+// Appends the injected faults: "wrong_head_width+negative_labels"; nothing without a fault.
+void lg_add_injected(lg_str *out, const lg_case_result *result);
+
+// --- Text of users, kernels and device logs made safe for JSON and XML.
 
 // Appends `text` as valid UTF-8: bytes that are none become U+FFFD.
 void lg_add_utf8(lg_str *out, const char *text);
@@ -43,7 +53,14 @@ char *lg_path_uri(const char *path, const char *root, bool *relative);
 // An absolute path as "file:///...", malloc'd.
 char *lg_file_uri(const char *path);
 
-// --- Why cases were skipped, and for which kernels: what a run says nothing about.
+// --- What a run does not show: kernels and cases that were not run, and why.
+
+// Calls `add` for each thing that must not look green beside the cases: a chosen kernel of which
+// nothing was proven, a run that was interrupted or proved nothing. `name`: the kernel, or "run".
+typedef void lg_add_unproven(void *context, const char *name, const char *text);
+void lg_each_unproven(const lg_run_summary *summary, lg_add_unproven *add, void *context);
+
+// Why cases were skipped, and for which kernels.
 
 typedef struct lg_skip_reason {
     char *text;
@@ -86,7 +103,7 @@ typedef struct lg_table_cell {
 
 typedef struct lg_table_row {
     char *scenario;
-    char *kernel; // without its policy
+    char *kernel; // its base name
     lg_table_cell cells[LG_N_POLICIES][LG_N_MODES];
 } lg_table_row;
 

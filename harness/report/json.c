@@ -53,9 +53,7 @@ static json_t *rows_json(const int64_t *rows, int64_t n) {
 
 static json_t *fault_json(const lg_case_result *result) {
     lg_str names = {0};
-    for (int i = 0; i < result->n_injected; i++) {
-        lg_str_printf(&names, "%s%s", i ? "+" : "", lg_cause_name(result->injected[i].cause));
-    }
+    lg_add_injected(&names, result);
     json_t *value = json_string(names.n ? lg_str_text(&names) : "none");
     lg_str_free(&names);
     return value;

@@ -27,13 +27,7 @@ static void add_attribute(lg_str *out, const char *name, const char *value) {
 }
 
 static void add_outcome(junit *j, const lg_case_result *result, const char *element) {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *memory = open_memstream(&text, &n);
-    if (memory) {
-        lg_finding_text(result, memory, false);
-        fclose(memory);
-    }
+    char *text = lg_finding_string(result, false);
     lg_str_printf(&j->cases, "    <%s", element);
     char *message = lg_xasprintf("%s%s%s", result->expectation, result->judged.text ? ": " : "",
                                  result->judged.text ? result->judged.text : "");
@@ -41,7 +35,7 @@ static void add_outcome(junit *j, const lg_case_result *result, const char *elem
     free(message);
     add_attribute(&j->cases, "type", lg_verdict_name(result->judged.verdict));
     lg_str_add(&j->cases, ">");
-    lg_add_xml(&j->cases, text ? text : "");
+    lg_add_xml(&j->cases, text);
     lg_str_printf(&j->cases, "</%s>\n", element);
     free(text);
 }
@@ -87,7 +81,8 @@ static bool write_file(const junit *j, FILE *file) {
 }
 
 // What is no case and must not look green.
-static void add_error(junit *j, const char *name, const char *message) {
+static void add_error(void *context, const char *name, const char *message) {
+    junit *j = context;
     j->n++;
     j->n_errors++;
     lg_str_add(&j->cases, "  <testcase classname=\"lossgate\"");
@@ -97,28 +92,9 @@ static void add_error(junit *j, const char *name, const char *message) {
     lg_str_add(&j->cases, "/>\n  </testcase>\n");
 }
 
-static void add_gaps(junit *j, const lg_run_summary *summary) {
-    for (int64_t i = 0; i < summary->n_gaps; i++) {
-        const lg_kernel_gap *gap = &summary->gaps[i];
-        if (gap->why_none) {
-            char *text = lg_xasprintf("nothing was proven of it: %s", gap->why_none);
-            add_error(j, gap->kernel->name, text);
-            free(text);
-        }
-    }
-    if (summary->interrupted) {
-        char *text = lg_xasprintf("interrupted after %" PRId64 " of %" PRId64 " cases",
-                                  summary->n_done, summary->n_planned);
-        add_error(j, "run", text);
-        free(text);
-    } else if (summary->exit_code == 3 && summary->n_unproven == 0) {
-        add_error(j, "run", "nothing was proven");
-    }
-}
-
 static void write_report(void *context, const lg_run_summary *summary) {
     junit *j = context;
-    add_gaps(j, summary);
+    lg_each_unproven(summary, add_error, j);
     char *temporary = lg_xasprintf("%s.tmp", j->path);
     FILE *file = fopen(temporary, "w");
     if (!file || !write_file(j, file) || rename(temporary, j->path) != 0) {

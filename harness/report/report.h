@@ -36,7 +36,7 @@ void lg_report_sarif_free(lg_observer *observer);
 // One case as a JSON object of one line (the lines of cases.jsonl), malloc'd.
 char *lg_case_json(const lg_case_result *result);
 
-// The finding as people read it (DESIGN 12), ending in the replay line.
+// The finding as people read it, ending in the replay line.
 void lg_finding_text(const lg_case_result *result, FILE *out, bool color);
 
 #endif

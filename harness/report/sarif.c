@@ -86,9 +86,9 @@ static json_t *location(const sarif *s, const char *path, int line) {
 // The scenario's fault, or its file.
 static json_t *scenario_location(const sarif *s, const lg_scenario *scenario) {
     const lg_loc *loc = scenario->n_faults > 0 ? &scenario->faults[0].loc : NULL;
-    bool told = loc && loc->file;
-    const char *path = told ? loc->file : scenario->path ? scenario->path : scenario->name;
-    return location(s, path, told ? loc->line : 1);
+    bool known = loc && loc->file;
+    const char *path = known ? loc->file : scenario->path ? scenario->path : scenario->name;
+    return location(s, path, known ? loc->line : 1);
 }
 
 static json_t *main_location(const sarif *s, const lg_case_result *result) {
@@ -111,18 +111,12 @@ static json_t *main_location(const sarif *s, const lg_case_result *result) {
 
 // What a reader sees first, then the finding as the log has it.
 static json_t *message_of(const lg_case_result *result) {
-    char *finding = NULL;
-    size_t n = 0;
-    FILE *memory = open_memstream(&finding, &n);
-    if (memory) {
-        lg_finding_text(result, memory, false);
-        fclose(memory);
-    }
+    char *finding = lg_finding_string(result, false);
     lg_str text = {0};
     lg_str_printf(&text, "%s, %s: %s%s%s\n\n%s", result->what->kernel->name,
                   lg_mode_name(result->what->mode), result->expectation,
                   result->judged.text ? ": " : "", result->judged.text ? result->judged.text : "",
-                  finding ? finding : "");
+                  finding);
     json_t *message = text_of(lg_str_text(&text));
     lg_str_free(&text);
     free(finding);
@@ -180,28 +174,11 @@ static void add_case(void *context, const lg_case_result *result) {
 
 // --- the run ------------------------------------------------------------------------------------
 
-static void add_note(sarif *s, const char *text) {
+static void add_note(void *context, const char *name, const char *text) {
+    (void)name; // the text has it
+    sarif *s = context;
     json_array_append_new(s->notes,
                           json_pack("{s:s, s:o}", "level", "error", "message", text_of(text)));
-}
-
-static void add_notes(sarif *s, const lg_run_summary *summary) {
-    for (int64_t i = 0; i < summary->n_gaps; i++) {
-        if (summary->gaps[i].why_none) {
-            char *text = lg_xasprintf("nothing was proven of %s: %s", summary->gaps[i].kernel->name,
-                                      summary->gaps[i].why_none);
-            add_note(s, text);
-            free(text);
-        }
-    }
-    if (summary->interrupted) {
-        char *text = lg_xasprintf("interrupted after %" PRId64 " of %" PRId64 " cases",
-                                  summary->n_done, summary->n_planned);
-        add_note(s, text);
-        free(text);
-    } else if (summary->exit_code == 3 && summary->n_unproven == 0) {
-        add_note(s, "nothing was proven");
-    }
 }
 
 static json_t *make_log(sarif *s, const lg_run_summary *summary) {
@@ -229,7 +206,7 @@ static bool write_log(sarif *s, const json_t *log) {
 
 static void write_report(void *context, const lg_run_summary *summary) {
     sarif *s = context;
-    add_notes(s, summary);
+    lg_each_unproven(summary, add_note, s);
     json_t *log = make_log(s, summary);
     if (!log || !write_log(s, log)) {
         lg_error(s->diags, (lg_loc){.file = s->path}, "cannot write: %s",

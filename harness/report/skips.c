@@ -2,6 +2,7 @@
 #include "report/internal.h"
 
 #include "support/alloc.h"
+#include "support/plain.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -48,4 +49,29 @@ void lg_skips_free(lg_skips *skips) {
     }
     free(skips->reasons);
     *skips = (lg_skips){0};
+}
+
+static void add_formatted(lg_add_unproven *add, void *context, const char *name, char *text) {
+    add(context, name, text);
+    free(text);
+}
+
+void lg_each_unproven(const lg_run_summary *summary, lg_add_unproven *add, void *context) {
+    for (int64_t i = 0; i < summary->n_gaps; i++) {
+        const lg_kernel_gap *gap = &summary->gaps[i];
+        if (gap->why_none) {
+            add_formatted(
+                add, context, gap->kernel->name,
+                lg_xasprintf("nothing was proven of %s: no case was launched and judged: %s",
+                             gap->kernel->name, gap->why_none));
+        }
+    }
+    if (summary->interrupted) {
+        add_formatted(add, context, "run",
+                      lg_xasprintf("interrupted after %" PRId64 " of %" PRId64 " case%s",
+                                   summary->n_done, summary->n_planned, lg_s(summary->n_planned)));
+    }
+    if (summary->exit_code == 3 && (summary->n_as_expected == 0 || summary->n_unproven == 0)) {
+        add(context, "run", "nothing was proven");
+    }
 }

@@ -9,20 +9,8 @@
 
 enum { CELL_WIDTH = 6, MAX_LABEL = 26 };
 
-// "nll_loss/reduce/assert" and policy assert: "nll_loss/reduce".
-static char *without_policy(const lg_kernel *kernel) {
-    const char *policy = lg_policy_name(kernel->policy);
-    size_t n_name = strlen(kernel->name);
-    size_t n_policy = strlen(policy);
-    if (n_name > n_policy + 1 && kernel->name[n_name - n_policy - 1] == '/' &&
-        strcmp(kernel->name + n_name - n_policy, policy) == 0) {
-        return lg_xstrndup(kernel->name, n_name - n_policy - 1);
-    }
-    return lg_xstrdup(kernel->name);
-}
-
 static lg_table_row *find_row(lg_table *table, const lg_case *what) {
-    char *kernel = without_policy(what->kernel);
+    const char *kernel = what->kernel->base_name;
     // A scenario's cases come together, so its rows are the last ones.
     for (size_t i = table->n_rows; i > 0; i--) {
         lg_table_row *row = &table->rows[i - 1];
@@ -30,7 +18,6 @@ static lg_table_row *find_row(lg_table *table, const lg_case *what) {
             break;
         }
         if (strcmp(row->kernel, kernel) == 0) {
-            free(kernel);
             return row;
         }
     }
@@ -39,7 +26,8 @@ static lg_table_row *find_row(lg_table *table, const lg_case *what) {
         table->rows = lg_xrealloc(table->rows, table->capacity * sizeof(*table->rows));
     }
     lg_table_row *row = &table->rows[table->n_rows++];
-    *row = (lg_table_row){.scenario = lg_xstrdup(what->scenario->name), .kernel = kernel};
+    *row =
+        (lg_table_row){.scenario = lg_xstrdup(what->scenario->name), .kernel = lg_xstrdup(kernel)};
     return row;
 }
 

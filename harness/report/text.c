@@ -67,23 +67,9 @@ static failed_column *failed_column_of(text_report *report, const lg_case *what)
 }
 
 static void add_finding(lg_str *out, const lg_case_result *result, bool color) {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *memory = open_memstream(&text, &n);
-    if (!memory) {
-        return;
-    }
-    lg_finding_text(result, memory, color);
-    fclose(memory);
-    lg_str_add(out, "\n");
-    lg_str_add_n(out, text, n);
+    char *text = lg_finding_string(result, color);
+    lg_str_printf(out, "\n%s", text);
     free(text);
-}
-
-static void fault_name(const lg_case_result *result, lg_str *out) {
-    for (int i = 0; i < result->n_injected; i++) {
-        lg_str_printf(out, "%s%s", i ? "+" : "", lg_cause_name(result->injected[i].cause));
-    }
 }
 
 // The first case of each fault that a kernel (not only a host check) caught and that was diagnosed.
@@ -92,7 +78,7 @@ static void add_example(text_report *report, const lg_case_result *result) {
         return;
     }
     lg_str name = {0};
-    fault_name(result, &name);
+    lg_add_injected(&name, result);
     if (!lg_names_has(&report->example_faults, lg_str_text(&name))) {
         lg_names_add(&report->example_faults, lg_str_text(&name));
         add_finding(&report->examples, result, report->options.color);
@@ -112,13 +98,13 @@ static void add_case(void *context, const lg_case_result *result) {
     text_report *report = context;
     const lg_table_cell *cell = lg_table_add(&report->table, result);
     const lg_expect *expect = &result->what->scenario->expect;
-    bool meant = expect->has_verdict && expect->verdict == LG_SKIPPED;
-    if (result->judged.verdict == LG_SKIPPED && !meant) {
+    bool expected = expect->has_verdict && expect->verdict == LG_SKIPPED;
+    if (result->judged.verdict == LG_SKIPPED && !expected) {
         lg_skips_add(&report->skips, result);
     }
     failed_column *column =
         result->judged.verdict == LG_UNTESTED ? failed_column_of(report, result->what) : NULL;
-    if (column && result->judged.text && strcmp(result->judged.text, column->why) == 0) {
+    if (column && result->judged.reason == LG_REASON_COLUMN_FAILED) {
         if (column->n_cases++ == 0) {
             note_first(column, result);
         }
@@ -166,10 +152,10 @@ static void print_failed(const text_report *report, FILE *out) {
 
 // A line for the kernels that miss the same.
 static void print_never_tested(const lg_run_summary *summary, FILE *out) {
-    bool *told = lg_xcalloc((size_t)summary->n_gaps + 1, sizeof(*told));
+    bool *printed = lg_xcalloc((size_t)summary->n_gaps + 1, sizeof(*printed));
     for (int64_t i = 0; i < summary->n_gaps; i++) {
         const char *text = summary->gaps[i].never_tested;
-        if (!text || told[i]) {
+        if (!text || printed[i]) {
             continue;
         }
         fprintf(out, "never tested: %s", text);
@@ -179,27 +165,17 @@ static void print_never_tested(const lg_run_summary *summary, FILE *out) {
             if (gap->never_tested && strcmp(gap->never_tested, text) == 0) {
                 fprintf(out, "%s%s", separator, gap->kernel->name);
                 separator = ", ";
-                told[k] = true;
+                printed[k] = true;
             }
         }
         fputs(")\n", out);
     }
-    free(told);
+    free(printed);
 }
 
-static void print_gaps(const lg_run_summary *summary, FILE *out) {
-    print_never_tested(summary, out);
-    for (int64_t i = 0; i < summary->n_gaps; i++) {
-        const lg_kernel_gap *gap = &summary->gaps[i];
-        if (gap->why_none) {
-            fprintf(out, "nothing was proven of %s: no case was launched and judged: %s\n",
-                    gap->kernel->name, gap->why_none);
-        }
-    }
-    if (summary->interrupted) {
-        fprintf(out, "interrupted after %" PRId64 " of %" PRId64 " case%s\n", summary->n_done,
-                summary->n_planned, lg_s(summary->n_planned));
-    }
+static void print_unproven(void *context, const char *name, const char *text) {
+    (void)name; // the text has it
+    fprintf(context, "%s\n", text);
 }
 
 static void print_summary(const text_report *report, const lg_run_summary *summary, FILE *out) {
@@ -224,14 +200,12 @@ static void print_summary(const text_report *report, const lg_run_summary *summa
     fputs(*separator ? "\n" : "", out);
     lg_skips_print(&report->skips, "skipped", out);
     if (summary->n_untaken > 0) {
-        fprintf(out, "%" PRId64 " scenario point%s taken by none of the kernels and modes chosen\n",
-                summary->n_untaken, summary->n_untaken == 1 ? " is" : "s are");
+        fprintf(out, "%" PRId64 " scenario point%s none of the chosen kernels and modes\n",
+                summary->n_untaken, summary->n_untaken == 1 ? " fits" : "s fit");
         lg_skips_print(&report->left_out, "left out", out);
     }
-    print_gaps(summary, out);
-    if (summary->exit_code == 3 && (summary->n_as_expected == 0 || summary->n_unproven == 0)) {
-        fputs("nothing was proven\n", out);
-    }
+    print_never_tested(summary, out);
+    lg_each_unproven(summary, print_unproven, out);
 }
 
 static void end_run(void *context, const lg_run_summary *summary) {

@@ -10,9 +10,11 @@ static const struct {
 #undef LG_DETECTOR
 };
 
-static const char *const reasons[] = {
-    "none",
-#define LG_REASON(id, name, help) name,
+static const struct {
+    const char *name, *help;
+} reasons[] = {
+    {"none", NULL},
+#define LG_REASON(id, name, help) {name, help},
 #include "result/reason.def"
 #undef LG_REASON
 };
@@ -26,5 +28,9 @@ const char *lg_detector_help(lg_detector detector) {
 }
 
 const char *lg_reason_name(lg_reason reason) {
-    return reasons[reason];
+    return reasons[reason].name;
+}
+
+const char *lg_reason_help(lg_reason reason) {
+    return reasons[reason].help;
 }

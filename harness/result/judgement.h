@@ -39,5 +39,6 @@ typedef struct lg_judgement {
 const char *lg_detector_name(lg_detector detector); // NULL for NONE
 const char *lg_detector_help(lg_detector detector); // as people read it; NULL for NONE
 const char *lg_reason_name(lg_reason reason);       // "none" for NONE
+const char *lg_reason_help(lg_reason reason);       // as people read it; NULL for NONE
 
 #endif

@@ -15,8 +15,8 @@
 typedef struct running_case {
     lg_device_session *device;
     const lg_case *what;
-    bool named;                 // the scenario names this kernel without a wildcard
-    const char *column_failure; // why the column is not proven, or NULL
+    bool named;                              // the scenario names this kernel without a wildcard
+    const lg_column_failure *column_failure; // or NULL
     const lg_point_data *data;
     lg_refusal refusal;     // by the call, before any launch; cause NONE: it launches
     bool refused_type;      // the refusal is of the labels' type
@@ -205,7 +205,8 @@ static void prepare(running_case *c) {
                                lg_cause_name(idle)));
     } else if (c->column_failure && !expects_broken(what->scenario)) {
         settle(c, LG_UNTESTED, LG_REASON_COLUMN_FAILED,
-               lg_arena_strdup(c->arena, c->column_failure));
+               lg_arena_strdup(c->arena, c->column_failure->text));
+        c->result->judged.output = c->column_failure->output;
     } else if (what->kernel->policy != LG_POLICY_NONE) {
         c->refusal = data->refusal;
     }
@@ -378,7 +379,7 @@ static void release(running_case *c) {
 }
 
 void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
-                     const lg_point_data *data, const char *column_failure,
+                     const lg_point_data *data, const lg_column_failure *column_failure,
                      const char *repro_prefix, lg_case_run *out, lg_diags *diags) {
     int64_t begun = now_ns();
     *out = (lg_case_run){.result = {.what = what, .repro = lg_case_repro(what, repro_prefix)}};

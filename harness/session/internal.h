@@ -50,11 +50,11 @@ typedef enum lg_proof {
     LG_PROOF_INAPPLICABLE, // the mode does not apply to the kernel; its cases will not either
 } lg_proof;
 
-// `*why` (for FAILED and INAPPLICABLE) lives in `arena`: the bad batch, what came and what the
-// policy promises, which other bad batches were missed and caught, and where the guard stands.
+// `why` (for FAILED and INAPPLICABLE): its text, in `arena`, says the bad batch, what came and what
+// the policy promises, which other bad batches were missed and caught, and where the guard stands.
 // Errors of lossgate itself go to `diags`, and the proof fails.
 lg_proof lg_prove_column(lg_device_session *device, const lg_kernel *kernel, lg_mode mode,
-                         lg_arena *arena, const char **why, lg_diags *diags);
+                         lg_arena *arena, lg_column_failure *why, lg_diags *diags);
 
 // --- Parts of the self-proof: what a trial showed, and why a proof failed, in words.
 

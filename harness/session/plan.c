@@ -12,10 +12,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-static bool is_pattern(const char *glob) {
-    return strpbrk(glob, "*?[") != NULL;
-}
-
 // An empty list lets everything through.
 static bool list_matches(const lg_str_list *globs, const char *name) {
     for (int64_t i = 0; i < globs->n; i++) {
@@ -26,23 +22,20 @@ static bool list_matches(const lg_str_list *globs, const char *name) {
     return globs->n == 0;
 }
 
-// Mutants are broken on purpose: one runs only where a pattern says so itself, never by a wide one.
-static bool is_mutant(const char *name) {
-    return strncmp(name, "mutants/", 8) == 0;
-}
-
+// A mutant runs only where a pattern asks for mutants, never by one that matches everything.
 static bool asks_for_mutant(const lg_str_list *globs, const char *name) {
     for (int64_t i = 0; i < globs->n; i++) {
-        if (is_mutant(globs->items[i]) && lg_glob_match(globs->items[i], name)) {
+        if (lg_names_mutant(globs->items[i]) && lg_glob_match(globs->items[i], name)) {
             return true;
         }
     }
     return false;
 }
 
+// By the name itself, without a wildcard.
 static bool list_names(const lg_str_list *globs, const char *name) {
     for (int64_t i = 0; i < globs->n; i++) {
-        if (!is_pattern(globs->items[i]) && strcmp(globs->items[i], name) == 0) {
+        if (strcmp(globs->items[i], name) == 0) {
             return true;
         }
     }
@@ -52,7 +45,7 @@ static bool list_names(const lg_str_list *globs, const char *name) {
 bool lg_plan_is_chosen(const lg_session_options *options, const lg_scenario *scenario,
                        const lg_kernel *kernel) {
     return list_matches(&options->kernel_globs, kernel->name) &&
-           (!is_mutant(kernel->name) || asks_for_mutant(&options->kernel_globs, kernel->name) ||
+           (!kernel->mutant || asks_for_mutant(&options->kernel_globs, kernel->name) ||
             (scenario && asks_for_mutant(&scenario->kernels, kernel->name)));
 }
 
@@ -158,7 +151,7 @@ static int64_t find_matches(const builder *b, const lg_scenario *scenario, int64
             continue;
         }
         lg_fit fits[LG_MAX_FITS];
-        bool every_type = options->foreign && !is_mutant(kernel->name);
+        bool every_type = options->foreign && !kernel->mutant;
         int n_fits = lg_fits(scenario, kernel, every_type, turn, fits);
         for (int i = 0; i < n_fits; i++) {
             matches[n++] = (match){.kernel = k, .fit = fits[i]};

@@ -90,19 +90,27 @@ static bool is_caught(lg_policy policy, const lg_judgement *judgement) {
            (judgement->verdict == LG_DETECTED && judgement->detected_by == LG_DETECTOR_NAN);
 }
 
-static bool is_clean(const prover *p, lg_direction direction, const lg_trial *t, const char **why) {
+// The output at which a trial failed: without one of its own, the first that the direction writes.
+static lg_arg_id output_of(const lg_trial *t, lg_direction direction) {
+    lg_arg_id first = direction == LG_BACKWARD ? LG_ARG_GRAD_INPUT : LG_ARG_OUTPUT;
+    return t->judgement.output != LG_N_ARGS ? t->judgement.output : first;
+}
+
+static bool is_clean(const prover *p, lg_direction direction, const lg_trial *t,
+                     lg_column_failure *why) {
     if (!t->ran) {
-        *why = "the built-in clean batch could not be run";
+        why->text = "the built-in clean batch could not be run";
     } else if (t->judgement.verdict != LG_PASS) {
         const char *reason = t->judgement.text;
-        *why = lg_arena_printf(p->arena, "the built-in clean batch%s gave %s%s%s",
-                               direction == LG_BACKWARD ? " (backward)" : "",
-                               lg_verdict_name(t->judgement.verdict), reason ? ": " : "",
-                               reason ? reason : "");
+        why->text = lg_arena_printf(p->arena, "the built-in clean batch%s gave %s%s%s",
+                                    direction == LG_BACKWARD ? " (backward)" : "",
+                                    lg_verdict_name(t->judgement.verdict), reason ? ": " : "",
+                                    reason ? reason : "");
+        why->output = output_of(t, direction);
     } else if (t->lie_accepted) {
-        *why = "a reference made wrong on purpose was accepted";
+        why->text = "a reference made wrong on purpose was accepted";
     }
-    return *why == NULL;
+    return why->text == NULL;
 }
 
 // Which value a guard misses does not hang on how the work is submitted: one bad batch of each kind
@@ -131,7 +139,7 @@ static lg_trial run_bad(const prover *p, lg_proof_fault fault, lg_direction dire
     return run_trial(&cheap, fault, direction);
 }
 
-static bool prove_bad(const prover *p, lg_direction direction, const char **why) {
+static bool prove_bad(const prover *p, lg_direction direction, lg_column_failure *why) {
     lg_trials trials = {.kernel = p->kernel, .direction = direction};
     lg_proof_fault missed = LG_PROOF_CLEAN;
     for (int f = LG_PROOF_CLEAN + 1; f < LG_N_PROOF_FAULTS; f++) {
@@ -142,19 +150,20 @@ static bool prove_bad(const prover *p, lg_direction direction, const char **why)
         *t = run_bad(p, (lg_proof_fault)f, direction);
         trials.caught[f] = t->ran && is_caught(p->kernel->policy, &t->judgement);
         if (!t->ran) {
-            *why = "a built-in bad batch could not be run";
+            why->text = "a built-in bad batch could not be run";
         } else if (t->invalid && !trials.caught[f] && missed == LG_PROOF_CLEAN) {
             missed = (lg_proof_fault)f;
         }
     }
     if (missed != LG_PROOF_CLEAN) {
-        *why = lg_proof_failure_text(&trials, missed, p->arena);
+        why->text = lg_proof_failure_text(&trials, missed, p->arena);
+        why->output = output_of(&trials.of[missed], direction);
     }
-    return *why == NULL;
+    return why->text == NULL;
 }
 
 // Each direction has a guard of its own, and is proved by itself.
-static bool prove_direction(const prover *asked, lg_direction direction, const char **why) {
+static bool prove_direction(const prover *asked, lg_direction direction, lg_column_failure *why) {
     prover p = *asked;
     p.backward_alone = direction == LG_BACKWARD;
     lg_trial clean = run_trial(&p, LG_PROOF_CLEAN, direction);
@@ -171,16 +180,16 @@ static bool prove_direction(const prover *asked, lg_direction direction, const c
 }
 
 lg_proof lg_prove_column(lg_device_session *device, const lg_kernel *kernel, lg_mode mode,
-                         lg_arena *arena, const char **why, lg_diags *diags) {
+                         lg_arena *arena, lg_column_failure *why, lg_diags *diags) {
     prover p = {.device = device, .kernel = kernel, .mode = mode, .arena = arena, .diags = diags};
-    *why = NULL;
+    *why = (lg_column_failure){.output = LG_N_ARGS};
     if (mode == LG_MODE_POISONED) {
         p.mode = LG_MODE_ASYNC; // the batch that ends the context must do so, unwaited for
     }
     lg_direction directions = lg_kernel_directions(kernel);
     lg_trial clean = run_trial(&p, LG_PROOF_CLEAN, directions);
     if (clean.unsuited) {
-        *why = clean.unsuited;
+        why->text = clean.unsuited;
         return LG_PROOF_INAPPLICABLE;
     }
     bool proven = is_clean(&p, directions, &clean, why);

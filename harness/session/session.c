@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run in two phases over the same workers: prove every column, then run every case. Workers take
-// the next index of a phase, and what they bring back is told to the observers in index order.
+// the next index of a phase, and observers hear of their results in index order.
 #include "session/session.h"
 
 #include "session/internal.h"
@@ -17,16 +17,16 @@ typedef enum point_state { POINT_NEW, POINT_PREPARING, POINT_READY } point_state
 
 typedef struct point {
     point_state state;
-    int64_t n_left; // cases not run yet
-    int64_t n_told; // cases the observers heard of
+    int64_t n_left;     // cases not run yet
+    int64_t n_reported; // cases the observers heard of
     lg_point_data data;
 } point;
 
 typedef struct column {
-    lg_arena arena; // owns `why`
+    lg_arena arena; // owns the text of `why`
     bool done;
     lg_proof proof;
-    const char *why;
+    lg_column_failure why; // it is not proven
 } column;
 
 typedef struct slot {
@@ -41,8 +41,8 @@ typedef struct session {
     lg_run_summary *summary;
     pthread_mutex_t lock; // everything below
     pthread_cond_t changed;
-    int64_t next_column, told_columns;
-    int64_t next_case, told_cases;
+    int64_t next_column, n_reported_columns;
+    int64_t next_case, n_reported_cases;
     column *columns;
     point *points;
     slot *slots;
@@ -62,67 +62,63 @@ static bool stopped(const session *s) {
     return s->failed || (s->options->stop && *s->options->stop != 0);
 }
 
-static void tell_columns(session *s) {
-    while (s->told_columns < s->plan.n_columns && s->columns[s->told_columns].done) {
-        const column *c = &s->columns[s->told_columns];
-        const lg_plan_column *what = &s->plan.columns[s->told_columns];
+// Calls a function of every observer that has it.
+#define NOTIFY(s, event, argument)                                                                 \
+    for (int i_ = 0; i_ < (s)->options->n_observers; i_++) {                                       \
+        const lg_observer *o_ = &(s)->options->observers[i_];                                      \
+        if (o_->event) {                                                                           \
+            o_->event(o_->context, (argument));                                                    \
+        }                                                                                          \
+    }
+
+static void report_columns(session *s) {
+    while (s->n_reported_columns < s->plan.n_columns && s->columns[s->n_reported_columns].done) {
+        const column *c = &s->columns[s->n_reported_columns];
+        const lg_plan_column *what = &s->plan.columns[s->n_reported_columns];
         lg_column_proof proof = {.kernel = what->kernel,
                                  .mode = what->mode,
                                  .proven = c->proof == LG_PROOF_PROVEN,
-                                 .why = c->why};
-        for (int i = 0; c->proof != LG_PROOF_INAPPLICABLE && i < s->options->n_observers; i++) {
-            const lg_observer *o = &s->options->observers[i];
-            if (o->column_proven) {
-                o->column_proven(o->context, &proof);
-            }
+                                 .why = c->why.text};
+        if (c->proof != LG_PROOF_INAPPLICABLE) {
+            NOTIFY(s, column_proven, &proof);
         }
-        s->told_columns++;
+        s->n_reported_columns++;
     }
 }
 
-static void tell_left_out(session *s, const lg_case_result *result) {
+static void report_left_out(session *s, const lg_case_result *result) {
     s->summary->n_untaken++;
-    for (int i = 0; i < s->options->n_observers; i++) {
-        const lg_observer *o = &s->options->observers[i];
-        if (o->point_left_out) {
-            o->point_left_out(o->context, result);
-        }
-    }
+    NOTIFY(s, point_left_out, result);
 }
 
-static void tell_case(session *s, int64_t index) {
+static void report_case(session *s, int64_t index) {
     slot *done = &s->slots[index];
     point *p = &s->points[s->plan.cases[index].point];
     const lg_plan_point *planned = &s->plan.points[s->plan.cases[index].point];
     bool last = index == planned->first_case + planned->n_cases - 1;
     // A point that no kernel takes must not vanish, unless a filter chose the kernels or modes.
     bool filtered = s->options->kernel_globs.n > 0 || s->options->mode_globs.n > 0;
-    if (done->run.absent && last && p->n_told == 0 && !planned->further) {
+    if (done->run.absent && last && p->n_reported == 0 && !planned->further) {
         if (!filtered || s->options->only_case) {
             done->run.absent = false;
         } else {
-            tell_left_out(s, &done->run.result);
+            report_left_out(s, &done->run.result);
         }
     }
     if (done->run.absent) {
         lg_tally_absent(&s->tally, &done->run);
     } else {
-        p->n_told++;
+        p->n_reported++;
         lg_tally_case(&s->tally, &done->run);
-        for (int i = 0; i < s->options->n_observers; i++) {
-            const lg_observer *o = &s->options->observers[i];
-            if (o->case_done) {
-                o->case_done(o->context, &done->run.result);
-            }
-        }
+        NOTIFY(s, case_done, &done->run.result);
     }
     lg_case_run_free(&done->run);
 }
 
-static void tell_cases(session *s) {
-    while (s->told_cases < s->plan.n_cases && s->slots[s->told_cases].done) {
-        tell_case(s, s->told_cases);
-        s->told_cases++;
+static void report_cases(session *s) {
+    while (s->n_reported_cases < s->plan.n_cases && s->slots[s->n_reported_cases].done) {
+        report_case(s, s->n_reported_cases);
+        s->n_reported_cases++;
     }
 }
 
@@ -135,17 +131,17 @@ static void prove_columns(worker *w) {
         pthread_mutex_unlock(&s->lock);
         column *c = &s->columns[index];
         const lg_plan_column *what = &s->plan.columns[index];
-        const char *why = NULL;
+        lg_column_failure why;
         lg_proof proof =
             lg_prove_column(w->device, what->kernel, what->mode, &c->arena, &why, &w->diags);
         pthread_mutex_lock(&s->lock);
         c->proof = proof;
         c->why = why;
         c->done = true;
-        tell_columns(s);
+        report_columns(s);
         pthread_cond_broadcast(&s->changed);
     }
-    while (!stopped(s) && s->told_columns < s->plan.n_columns) {
+    while (!stopped(s) && s->n_reported_columns < s->plan.n_columns) {
         pthread_cond_wait(&s->changed, &s->lock);
     }
     pthread_mutex_unlock(&s->lock);
@@ -174,7 +170,7 @@ static void run_case(worker *w, int64_t index) {
     const lg_plan_case *planned = &s->plan.cases[index];
     const lg_point_data *data = need_point(w, planned->point);
     const column *c = &s->columns[planned->column];
-    const char *failure = c->proof == LG_PROOF_FAILED ? c->why : NULL;
+    const lg_column_failure *failure = c->proof == LG_PROOF_FAILED ? &c->why : NULL;
     pthread_mutex_unlock(&s->lock);
     lg_case_run_one(w->device, &planned->what, planned->named, data, failure,
                     s->options->repro_prefix, &s->slots[index].run, &w->diags);
@@ -183,7 +179,7 @@ static void run_case(worker *w, int64_t index) {
     if (--s->points[planned->point].n_left == 0) {
         lg_point_free(&s->points[planned->point].data);
     }
-    tell_cases(s);
+    report_cases(s);
     pthread_cond_broadcast(&s->changed);
 }
 
@@ -192,7 +188,7 @@ static void run_cases(worker *w) {
     session *s = w->session;
     pthread_mutex_lock(&s->lock);
     while (!stopped(s) && s->next_case < s->plan.n_cases) {
-        if (s->next_case - s->told_cases >= MAX_AHEAD) {
+        if (s->next_case - s->n_reported_cases >= MAX_AHEAD) {
             pthread_cond_wait(&s->changed, &s->lock);
             continue;
         }
@@ -201,14 +197,9 @@ static void run_cases(worker *w) {
     pthread_mutex_unlock(&s->lock);
 }
 
-static void tell_compiling(void *context, const char *source) {
+static void report_compiling(void *context, const char *source) {
     const session *s = context;
-    for (int i = 0; i < s->options->n_observers; i++) {
-        const lg_observer *o = &s->options->observers[i];
-        if (o->compiling) {
-            o->compiling(o->context, source);
-        }
-    }
+    NOTIFY(s, compiling, source);
 }
 
 // Opens the worker's device and loads every kernel of the plan, so that all errors come at once.
@@ -218,7 +209,7 @@ static bool open_worker(worker *w) {
     w->device = lg_device_open(o->driver, o->nvcc, o->cache_dir, &w->diags);
     bool ok = w->device != NULL;
     if (w->device && w == s->first) { // the others find it compiled
-        lg_device_on_compile(w->device, tell_compiling, s);
+        lg_device_on_compile(w->device, report_compiling, s);
     }
     for (int64_t i = 0; w->device && i < s->plan.n_kernels; i++) {
         ok = lg_device_prepare(w->device, s->plan.kernels[i], &w->diags) && ok;
@@ -314,21 +305,11 @@ static void begin(const session *s) {
                         .n_scenarios = s->plan.n_points,
                         .n_kernels = s->plan.n_kernels,
                         .command = s->options->repro_prefix};
-    for (int i = 0; i < s->options->n_observers; i++) {
-        const lg_observer *o = &s->options->observers[i];
-        if (o->run_begun) {
-            o->run_begun(o->context, &info);
-        }
-    }
+    NOTIFY(s, run_begun, &info);
 }
 
 static void end(const session *s) {
-    for (int i = 0; i < s->options->n_observers; i++) {
-        const lg_observer *o = &s->options->observers[i];
-        if (o->run_ended) {
-            o->run_ended(o->context, s->summary);
-        }
-    }
+    NOTIFY(s, run_ended, s->summary);
 }
 
 static void session_free(session *s) {
@@ -369,9 +350,9 @@ bool lg_session_run(const lg_session_options *options, lg_run_summary *summary, 
         run_workers(&s);
     }
     summary->n_planned = s.plan.n_cases;
-    summary->n_done = s.told_cases;
+    summary->n_done = s.n_reported_cases;
     bool stop = options->stop && *options->stop;
-    summary->interrupted = s.told_cases < s.plan.n_cases && (stop || !s.failed);
+    summary->interrupted = s.n_reported_cases < s.plan.n_cases && (stop || !s.failed);
     lg_tally_end(&s.tally, options);
     end(&s);
     bool ok = !s.failed && diags->n_errors == errors_before;

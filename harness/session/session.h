@@ -145,6 +145,12 @@ typedef struct lg_coverage {
 
 // --- One case, run on its point's shared data.
 
+// Why a column is not proven, and the output at which its kernel failed; LG_N_ARGS: at none.
+typedef struct lg_column_failure {
+    const char *text;
+    lg_arg_id output;
+} lg_column_failure;
+
 // A case's result with the memory of its strings.
 typedef struct lg_case_run {
     lg_arena arena;
@@ -155,11 +161,11 @@ typedef struct lg_case_run {
     bool absent;
 } lg_case_run;
 
-// `named`: as in lg_plan_case. `column_failure`: why the column is not proven, or NULL. Such a case
-// is untested, unless its scenario expects the kernel to be broken. Errors of lossgate itself go to
-// `diags`, and the case is untested.
+// `named`: as in lg_plan_case. `column_failure`: NULL where the column is proven. Where it is not,
+// the case is untested, unless its scenario expects the kernel to be broken. Errors of lossgate
+// itself go to `diags`, and the case is untested.
 void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
-                     const lg_point_data *data, const char *column_failure,
+                     const lg_point_data *data, const lg_column_failure *column_failure,
                      const char *repro_prefix, lg_case_run *out, lg_diags *diags);
 void lg_case_run_free(lg_case_run *run);
 

@@ -89,7 +89,8 @@ void lg_tally_case(lg_tally *tally, const lg_case_run *run) {
     if (result->judged.verdict == LG_SKIPPED) {
         lg_tally_absent(tally, run);
     } else if (result->judged.verdict == LG_UNTESTED) {
-        add_reason(kernel, "untested");
+        const char *why = lg_reason_help(result->judged.reason);
+        add_reason(kernel, why ? why : "no reason is known");
     } else if (result->observation.refused_on_host) {
         add_reason(kernel, "refused by a host check, before any launch");
     } else {

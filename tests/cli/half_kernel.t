@@ -27,7 +27,7 @@ out*
 has 1 as expected, 0 not, 0 untested
 has nothing was proven of my_half/mean: no case was launched and judged: refused by a host check, before any launch (1)
 exit 3
-shell grep -c 'name="my_half/mean".*\|nothing was proven of it' out/junit.xml
+shell grep -c 'name="my_half/mean".*\|nothing was proven of my_half/mean' out/junit.xml
 out 2
 # Each break of one character is found.
 shell mkdir b && cp ce_half.* b && sed -i 's/label == ignore/label == -ignore/' b/ce_half.cu

@@ -68,7 +68,7 @@ file two.yaml
 run run --kernel nll_loss/reduce/nan --mode blocking two.yaml
 out*
 has 1 case on sim: 1 as expected, 0 not, 0 untested, 0 skipped
-has 1 scenario point is taken by none of the kernels and modes chosen
+has 1 scenario point fits none of the chosen kernels and modes
 has   left out 1: it has no reduction none (nll_loss/reduce/nan)
 
 # A fault that did not fire proves nothing either.

@@ -30,7 +30,9 @@ static inline void fixture_init(fixture *f) {
                                 .title = "A title",
                                 .batch = {.seed = 7},
                                 .point = "batch.samples=64"};
-    f->kernel = (lg_kernel){.name = "nll_loss/reduce/assert", .policy = LG_POLICY_ASSERT};
+    f->kernel = (lg_kernel){.name = "nll_loss/reduce/assert",
+                            .base_name = "nll_loss/reduce",
+                            .policy = LG_POLICY_ASSERT};
     f->what = (lg_case){
         .scenario = &f->scenario, .kernel = &f->kernel, .mode = LG_MODE_ASYNC, .device = "sim"};
     strcpy(f->what.id, "0123456789abcdef");

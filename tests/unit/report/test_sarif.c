@@ -203,8 +203,10 @@ static void test_notes(void) {
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(call, "exitCode")), 3);
     const json_t *first = item(call, "toolExecutionNotifications", 0);
     const json_t *second = item(call, "toolExecutionNotifications", 1);
-    CU_ASSERT_STRING_EQUAL(text_at(json_object_get(first, "message"), "text"),
-                           "nothing was proven of mine: it takes no float32 input");
+    CU_ASSERT_STRING_EQUAL(
+        text_at(json_object_get(first, "message"), "text"),
+        "nothing was proven of mine: no case was launched and judged: it takes no float32 "
+        "input");
     CU_ASSERT_STRING_EQUAL(text_at(json_object_get(second, "message"), "text"),
                            "interrupted after 4 of 9 cases");
     json_decref(log);

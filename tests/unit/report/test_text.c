@@ -87,6 +87,7 @@ static void test_a_failed_column_comes_first(void) {
     p.observer.column_proven(p.observer.context, &proof);
     f.result.judged.verdict = LG_UNTESTED;
     f.result.as_expected = false;
+    f.result.judged.reason = LG_REASON_COLUMN_FAILED;
     f.result.judged.text = "this build detects nothing";
     for (int i = 0; i < 3; i++) {
         page_add(&p, &f.result);
@@ -140,7 +141,7 @@ static void test_skips_are_told_by_reason(void) {
                        "skipped 8\n"
                        "  skipped 7: it takes no int64 targets (a, b, c, d and 2 more)\n"
                        "  skipped 1: it takes no weights (b)\n"
-                       "1 scenario point is taken by none of the kernels and modes chosen\n"
+                       "1 scenario point fits none of the chosen kernels and modes\n"
                        "  left out 1: it has no reduction sum (b)\n"
                        "nothing was proven\n";
     const char *found = strstr(text, "8 cases");
@@ -207,6 +208,7 @@ static void test_a_wide_table_is_printed_in_parts(void) {
                                         "a/kernel_with_quite_a_long_name/nan"};
     for (int k = 0; k < 3; k++) {
         f.kernel.name = names[k];
+        f.kernel.base_name = "a/kernel_with_quite_a_long_name";
         f.kernel.policy = (lg_policy)(LG_POLICY_ASSERT + k);
         page_add(&p, &f.result);
     }

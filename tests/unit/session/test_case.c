@@ -53,7 +53,7 @@ typedef struct case_setup {
     const char *kernel, *text;
     lg_mode mode;
     bool named;
-    const char *column_failure;
+    const lg_column_failure *column_failure;
 } case_setup;
 
 // A case of a scenario of one point, and what it borrows.
@@ -105,6 +105,8 @@ typedef struct reason_row {
 
 #define BLOCKING .mode = LG_MODE_BLOCKING
 
+static const lg_column_failure bad_column = {"a bad batch passed", LG_ARG_OUTPUT};
+
 static const reason_row reason_rows[] = {
     {"no batch",
      {"rows/right",
@@ -125,7 +127,7 @@ static const reason_row reason_rows[] = {
      false,
      "wrong_head_width changed nothing"},
     {"the column failed",
-     {"rows/right", ROWS(BATCH), BLOCKING, .column_failure = "a bad batch passed"},
+     {"rows/right", ROWS(BATCH), BLOCKING, .column_failure = &bad_column},
      LG_UNTESTED,
      LG_REASON_COLUMN_FAILED,
      false,
@@ -264,6 +266,34 @@ static void test_each_finding_points_at_its_writer(void) {
     }
 }
 
+// A kernel so wrong that its column is not proven: the cases do not run, and point at the launch
+// that the self-proof found wrong.
+static void test_a_failed_column_points_at_its_writer(void) {
+    int n_failed = 0;
+    for (size_t i = 0; i < sizeof place_rows / sizeof *place_rows; i++) {
+        const place_row *row = &place_rows[i];
+        if (row->kind != LG_PLACE_ENTRY) {
+            continue;
+        }
+        lg_arena arena = {0};
+        lg_column_failure why;
+        lg_proof proof = lg_prove_column(device, find_kernel(row->kernel), LG_MODE_BLOCKING, &arena,
+                                         &why, &diags);
+        if (proof == LG_PROOF_FAILED) {
+            one_case c;
+            run_case(&(case_setup){row->kernel, row->text, BLOCKING, .column_failure = &why}, &c);
+            const lg_case_result *result = &c.run.result;
+            LG_CHECK_ROW(row->name, result->judged.reason == LG_REASON_COLUMN_FAILED);
+            LG_CHECK_ROW(row->name, result->place.kind == LG_PLACE_ENTRY &&
+                                        strcmp(result->place.what, row->what) == 0);
+            free_case(&c);
+            n_failed++;
+        }
+        lg_arena_free(&arena);
+    }
+    CU_ASSERT_EQUAL(n_failed, 5); // the others are right on the built-in batches
+}
+
 // The names of its two entries contain one another: which launch failed is known by its number.
 static void test_entries_with_like_names(void) {
     one_case c;
@@ -277,7 +307,7 @@ static void test_entries_with_like_names(void) {
     CU_ASSERT_EQUAL(result->observation.failed_launch_index, 0);
     CU_ASSERT_TRUE(result->as_expected);
     lg_arena arena = {0};
-    const char *why = NULL;
+    lg_column_failure why;
     CU_ASSERT_EQUAL(lg_prove_column(device, c.what.kernel, LG_MODE_BLOCKING, &arena, &why, &diags),
                     LG_PROOF_PROVEN);
     lg_arena_free(&arena);
@@ -290,6 +320,7 @@ int main(void) {
         {"each reason not to run", test_each_reason_not_to_run},
         {"the device failed", test_device_failed},
         {"each finding points at its writer", test_each_finding_points_at_its_writer},
+        {"a failed column points at its writer", test_a_failed_column_points_at_its_writer},
         {"entries with like names", test_entries_with_like_names},
         {"tear down", tear_down},
     };

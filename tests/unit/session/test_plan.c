@@ -106,6 +106,7 @@ static void test_only_a_pattern_of_its_own_selects_a_mutant(void) {
         lg_plan plan;
         build(&w);
         w.kernels[0].name = "mutants/nll/reduce/wide";
+        w.kernels[0].mutant = true;
         w.kernel_set.n = 1;
         w.set.n = 1;
         w.points[0].modes = (lg_str_list){.n = 1, .items = blocking};
@@ -174,6 +175,7 @@ static void test_foreign_kernels_are_run_in_every_type(void) {
         build(&w);
         const char *named[] = {rows[i].kernel};
         w.kernels[0].name = rows[i].kernel;
+        w.kernels[0].mutant = lg_names_mutant(rows[i].kernel);
         w.kernels[0].input_dtypes = 1u << LG_FLOAT32 | 1u << LG_FLOAT16;
         w.kernels[0].target_dtypes = 1u << LG_INT64 | 1u << LG_INT32 | 1u << LG_UINT8;
         w.kernel_set.n = 1;

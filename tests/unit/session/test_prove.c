@@ -86,10 +86,11 @@ static void test_each_broken_guard_is_told(void) {
         const lg_kernel *kernel = find(&kernels, row->kernel);
         LG_CHECK_ROW(row->kernel, kernel != NULL);
         lg_arena arena = {0};
-        const char *why = NULL;
+        lg_column_failure failure = {0};
         lg_proof proof =
-            kernel ? lg_prove_column(device, kernel, LG_MODE_BLOCKING, &arena, &why, &diags)
+            kernel ? lg_prove_column(device, kernel, LG_MODE_BLOCKING, &arena, &failure, &diags)
                    : LG_PROOF_NONE;
+        const char *why = failure.text;
         bool told = row->why ? why && strstr(why, row->why) : why == NULL;
         told = told && !(row->not &&why && strstr(why, row->not ));
         if (!told) {

@@ -147,6 +147,7 @@ static void test_counts_and_exit_codes(void) {
 static void test_gaps(void) {
     lg_kernel items[] = {kernel_of_one_type("k"), kernel_of_one_type("idle"),
                          kernel_of_one_type("mutants/m")};
+    items[2].mutant = true;
     items[0].input_dtypes |= 1u << LG_FLOAT16;
     items[0].reductions |= 1u << LG_REDUCTION_SUM;
     lg_kernel_set kernels = {.n = 3, .items = items};
