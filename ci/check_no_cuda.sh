@@ -37,7 +37,7 @@ expect() { # NAME EXIT_CODE TEXT COMMAND…
 
 echo 'nll.cu:41: nll_rows: block: [0,0,0], thread: [3,0,0] Assertion `t >= 0 && t < n_classes` failed.' >"$work/log"
 expect diagnose 1 one_based_labels "$lossgate" diagnose --targets $data/iris_species_from_1.npy --head-width 3
-expect explain 0 'n_classes' "$lossgate" explain "$work/log"
+expect explain 1 'n_classes' "$lossgate" explain "$work/log"
 expect reference 0 '"loss"' "$lossgate" reference scenarios/smoke/nll_controls.yaml
 expect check 0 ' 0 errors' "$lossgate" check scenarios/smoke kernels/nll_loss.yaml
 expect 'a kernel as PTX' 0 ' 0 not, 0 untested' "$lossgate" run scenarios/smoke scenarios/faults \

@@ -8,4 +8,5 @@ bash ci/setup.sh
 bash ci/check_layers.sh
 bash ci/check_format.sh
 bash ci/build.sh "$preset"
+bash ci/check_no_cuda.sh
 ctest --preset "$preset" -j "$(nproc)"

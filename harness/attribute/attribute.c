@@ -2,7 +2,7 @@
 #include "attribute/attribute.h"
 
 #include "attribute/internal.h"
-#include "attribute/kernel/internal.h"
+#include "attribute/kernel/kernel.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>
@@ -11,11 +11,28 @@
 
 // --- the kernel ---------------------------------------------------------------------------------
 
+static lg_kernel_run run_of(const lg_diagnosis *d) {
+    return (lg_kernel_run){.batch = d->batch,
+                           .reference = d->input->reference,
+                           .refusal = d->input->refusal,
+                           .kernel = d->input->kernel,
+                           .observation = d->input->observation,
+                           .n_rows = d->n_rows,
+                           .targets_fit = d->targets_fit,
+                           .is_misread = d->misread,
+                           .arena = &d->finding->arena};
+}
+
+static int guess_kernel(const lg_diagnosis *d, lg_guess *guesses) {
+    lg_kernel_run run = run_of(d);
+    return lg_kernel_guess(&run, guesses);
+}
+
 static void conclude_kernel(lg_diagnosis *d) {
     lg_guess guesses[LG_MAX_GUESSES];
-    int n = lg_diagnose_kernel(d, guesses);
+    int n = guess_kernel(d, guesses);
     if (n > 0) {
-        lg_diagnosis_conclude_kernel(d, guesses, n);
+        lg_attribute_conclude_kernel(d, guesses, n);
     }
 }
 
@@ -28,7 +45,7 @@ static void add_number_fault(lg_diagnosis *d) {
         return;
     }
     lg_guess guesses[LG_MAX_GUESSES];
-    int n = lg_diagnose_kernel(d, guesses);
+    int n = guess_kernel(d, guesses);
     const lg_guess *best = guesses;
     for (int i = 1; i < n; i++) {
         best = guesses[i].weight > best->weight ? &guesses[i] : best;
@@ -47,7 +64,8 @@ static void add_number_fault(lg_diagnosis *d) {
 static void add_guard_fault(lg_diagnosis *d) {
     const char *evidence = NULL;
     lg_hypothesis *h = &d->finding->hypotheses[0];
-    lg_cause guard = lg_diagnose_guard(d, &evidence);
+    lg_kernel_run run = run_of(d);
+    lg_cause guard = lg_kernel_missed_rows(&run, &evidence);
     if (guard != LG_CAUSE_NONE && !lg_hypothesis_states(h, guard)) {
         lg_hypothesis_add(h, guard);
         h->evidence = lg_arena_printf(&d->finding->arena, "%s; and %s: %s", h->evidence,
@@ -160,27 +178,27 @@ void lg_attribute(const lg_attribute_input *input, lg_finding *out) {
     if (!rows_are_countable(input->batch, &d.n_rows)) {
         return;
     }
-    lg_diagnose_label_shape(&d);
+    lg_attribute_label_shape(&d);
     d.bad = lg_xcalloc((size_t)n_places(&d) + 1, sizeof *d.bad);
     d.bad_label = lg_xcalloc((size_t)n_places(&d) + 1, sizeof *d.bad_label);
-    lg_diagnose_handover(&d);
-    lg_diagnose_values(&d);
+    lg_attribute_handover(&d);
+    lg_attribute_values(&d);
     use_refusal(&d);
-    lg_diagnose_label_rows(&d);
+    lg_attribute_label_rows(&d);
     bool faulty = d.n_facts > 0 || d.n_explanations > 0;
     if (faulty) {
-        lg_diagnose_companions(&d);
+        lg_attribute_companions(&d);
     }
     if (!faulty) {
         if (input->result_wrong) {
             conclude_kernel(&d);
         }
         if (out->cause == LG_CAUSE_NONE) {
-            lg_diagnose_warnings(&d);
+            lg_attribute_warnings(&d);
             out->warning = d.n_facts > 0;
         }
     }
-    lg_diagnosis_conclude(&d);
+    lg_attribute_conclude(&d);
     list_rows(&d);
     count_values(&d);
     if (faulty && out->n_hypotheses > 0) {

@@ -44,4 +44,61 @@ void lg_attribute_relation(const lg_relation_fact *fact, lg_finding *out);
 // else WRONG.
 lg_attribution lg_attribution_grade(const lg_batch *batch, const lg_finding *finding);
 
+// --- A diagnosis while it is being made: for whoever has the facts of arrays that are never in
+// memory as a whole, as diagnose does.
+
+enum { LG_MAX_FACTS = 6 };
+
+// Something that is so, whatever the labels' frequencies: a dtype, a shape, a NaN.
+typedef struct lg_fact {
+    lg_cause cause;
+    const char *evidence; // in the finding's arena
+    const char *advice;
+    bool doubtful; // the best reading, but the batch may be meant that way
+} lg_fact;
+
+typedef struct lg_diagnosis {
+    const lg_attribute_input *input;
+    const lg_batch *batch;
+    lg_finding *finding;
+    int64_t n_rows;
+    int64_t n_labels;    // class indices; 0: there are none
+    int64_t label_width; // the head width that they are held against
+    bool *bad;           // rows the loss cannot take; the larger of n_rows and n_labels
+    bool *bad_label;     // those of them whose label is to blame
+    bool targets_fit;    // class indices, one a row, so that labels can be read by row
+    bool misread;        // the handed-over labels are another reading of the meant ones
+    int n_facts;
+    lg_fact facts[LG_MAX_FACTS];
+    lg_label_table table; // only when targets_fit
+    bool has_table;
+    int n_explanations;
+    lg_explanation explanations[LG_MAX_EXPLANATIONS];
+} lg_diagnosis;
+
+// Adds a fact unless its cause is there already.
+void lg_fact_add(lg_diagnosis *d, lg_cause cause, const char *evidence, const char *advice);
+// Facts from counts; `first` is a row. Texts go to the finding's arena.
+void lg_fact_add_floats(lg_diagnosis *d, lg_dtype dtype, int64_t n_fractional, int64_t first,
+                        double first_value);
+void lg_fact_add_nonfinite(lg_diagnosis *d, int64_t n_rows, int64_t first);
+// Rows of class probabilities that hold NaN or infinity, and that are no probabilities.
+void lg_fact_add_target_nonfinite(lg_diagnosis *d, int64_t n_rows, int64_t first);
+void lg_fact_add_not_probabilities(lg_diagnosis *d, int64_t n_rows, int64_t first);
+// Input rows that are no log-probabilities, for nll_loss; n_rows 0: all are probabilities.
+void lg_fact_add_no_logs(lg_diagnosis *d, int64_t n_rows);
+// Whether a label of a floating-point target is none: a fraction, NaN, or out of range.
+bool lg_float_label_is_bad(int64_t head_width, int64_t ignore_index, double value);
+// Whether any of n packed elements is NaN or infinite; false for integers.
+bool lg_any_nonfinite(lg_dtype dtype, const void *data, size_t n);
+
+// Probabilities, binary inputs and targets, weights; shapes come from the host
+// check.
+void lg_attribute_values(lg_diagnosis *d);
+// What is worth a warning on a batch that is otherwise fine.
+void lg_attribute_warnings(lg_diagnosis *d);
+// Fills the finding's hypotheses, cause and claims from facts and explanations;
+// leaves it alone when there are none.
+void lg_attribute_conclude(lg_diagnosis *d);
+
 #endif

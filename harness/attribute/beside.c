@@ -3,7 +3,6 @@
 // that is otherwise fine.
 #include "attribute/internal.h"
 #include "batch/batch.h"
-#include "batch/internal.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>
@@ -93,7 +92,7 @@ static void warn_no_supervision(lg_diagnosis *d) {
                 "give the classes that occur a weight");
 }
 
-void lg_diagnose_warnings(lg_diagnosis *d) {
+void lg_attribute_warnings(lg_diagnosis *d) {
     const lg_batch *batch = d->batch;
     if (lg_batch_is_binary(batch)) {
         return;
@@ -111,14 +110,16 @@ void lg_diagnose_warnings(lg_diagnosis *d) {
     }
 }
 
-void lg_diagnose_companions(lg_diagnosis *d) {
+void lg_attribute_companions(lg_diagnosis *d) {
     const lg_batch *batch = d->batch;
     if (lg_batch_is_binary(batch) || batch->target_is_probability) {
         return;
     }
-    lg_check check = {.batch = batch, .arena = &d->finding->arena};
-    if (d->n_facts > 0 && lg_tensor_exists(&batch->target) && !lg_check_index_dtype(&check)) {
-        lg_fact_add(d, check.refusal.cause, check.refusal.text, NULL);
+    if (d->n_facts > 0 && lg_tensor_exists(&batch->target)) {
+        lg_refusal refusal = lg_hostcheck_index_dtype(batch, &d->finding->arena);
+        if (refusal.cause != LG_CAUSE_NONE) {
+            lg_fact_add(d, refusal.cause, refusal.text, NULL);
+        }
     }
     note_value_domain(d, true);
 }

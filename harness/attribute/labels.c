@@ -65,7 +65,7 @@ static int64_t width_of_labels(const lg_diagnosis *d) {
     return share > width ? share : width;
 }
 
-void lg_diagnose_label_shape(lg_diagnosis *d) {
+void lg_attribute_label_shape(lg_diagnosis *d) {
     const lg_batch *batch = d->batch;
     const lg_tensor *target = &batch->target;
     if (lg_batch_is_binary(batch) || batch->target_is_probability || !target->data) {
@@ -193,7 +193,7 @@ static void diagnose_int_handover(lg_diagnosis *d) {
                 "hand over the labels in the type the kernel reads: int64");
 }
 
-void lg_diagnose_handover(lg_diagnosis *d) {
+void lg_attribute_handover(lg_diagnosis *d) {
     const lg_batch *batch = d->batch;
     bool floats = lg_dtype_is_float(batch->target.dtype);
     bool other = lg_tensor_exists(&batch->device_target);
@@ -218,7 +218,7 @@ static bool is_no_label_type(lg_dtype dtype, int64_t head_width) {
 }
 
 // Labels are weighed as handed over. Misread ones say nothing of their own: the misreading does.
-void lg_diagnose_label_rows(lg_diagnosis *d) {
+void lg_attribute_label_rows(lg_diagnosis *d) {
     if (d->n_labels == 0 && !d->targets_fit) { // without a row there is a table without a label
         return;
     }
@@ -234,7 +234,7 @@ void lg_diagnose_label_rows(lg_diagnosis *d) {
     if (!d->has_table || d->misread) {
         return;
     }
-    d->n_explanations = lg_explain_labels(&d->table, d->explanations);
+    d->n_explanations = lg_labels_explain(&d->table, d->explanations);
     if (d->n_explanations == 0 && d->table.n_out > 0) {
         lg_fact_add(d, LG_CAUSE_WRONG_HEAD_WIDTH, "the head has no output at all",
                     "give the head one output a class");

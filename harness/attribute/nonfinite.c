@@ -115,7 +115,7 @@ void lg_fact_add_nonfinite(lg_diagnosis *d, int64_t n_rows, int64_t first) {
                 "look for an overflow or a division by zero before the loss");
 }
 
-void lg_diagnose_nonfinite(lg_diagnosis *d) {
+void lg_attribute_nonfinite(lg_diagnosis *d) {
     const lg_batch *batch = d->batch;
     int64_t n = 0;
     int64_t first = -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From facts and weighed explanations to a ranked list and what is claimed of it.
 #include "attribute/internal.h"
-#include "attribute/kernel/internal.h"
+#include "attribute/kernel/kernel.h"
 #include "labels/labels.h"
 
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static void set_claims(lg_finding *finding) {
 }
 
 // Frequencies of kernel faults are known too roughly for any of them to be certain.
-void lg_diagnosis_conclude_kernel(lg_diagnosis *d, const lg_guess *guesses, int n) {
+void lg_attribute_conclude_kernel(lg_diagnosis *d, const lg_guess *guesses, int n) {
     lg_finding *finding = d->finding;
     double total = 0;
     for (int i = 0; i < n; i++) {
@@ -189,7 +189,7 @@ static bool only_frequencies_tell(const lg_diagnosis *d) {
            (first == LG_CAUSE_WRONG_HEAD_WIDTH && one);
 }
 
-void lg_diagnosis_conclude(lg_diagnosis *d) {
+void lg_attribute_conclude(lg_diagnosis *d) {
     if (d->n_facts > 0) {
         conclude_facts(d);
     } else if (d->n_explanations > 0) {

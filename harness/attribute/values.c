@@ -146,11 +146,11 @@ static void diagnose_weights(lg_diagnosis *d) {
     }
 }
 
-void lg_diagnose_values(lg_diagnosis *d) {
+void lg_attribute_values(lg_diagnosis *d) {
     const lg_batch *batch = d->batch;
     diagnose_weights(d);
     if (batch->input.data) {
-        lg_diagnose_nonfinite(d);
+        lg_attribute_nonfinite(d);
     }
     if (lg_batch_is_binary(batch)) {
         diagnose_binary(d);

@@ -88,6 +88,8 @@ typedef struct lg_refusal {
 // The first refusal in PyTorch's order of checks; strings and rows live in `arena`. Reads no more
 // of the tensors than the values of weights and of floating-point class indices.
 lg_refusal lg_hostcheck(const lg_batch *batch, lg_arena *arena);
+// The part of it that looks at the type of class indices only.
+lg_refusal lg_hostcheck_index_dtype(const lg_batch *batch, lg_arena *arena);
 
 // --- What a row of log-probabilities or probabilities can and cannot be, within the rounding of
 // the narrowest dtype (bfloat16: 2^-8 relative).

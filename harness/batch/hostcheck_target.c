@@ -141,3 +141,9 @@ bool lg_check_index_fractions(lg_check *check) {
                      lg_unsigned_nan(lg_tensor_get_f64(target, row)),
                      (long long)lg_tensor_get_i64(device, row));
 }
+
+lg_refusal lg_hostcheck_index_dtype(const lg_batch *batch, lg_arena *arena) {
+    lg_check check = {.batch = batch, .arena = arena};
+    lg_check_index_dtype(&check);
+    return check.refusal;
+}

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 // Draws of one fault never meet those of another: each has 2^40 indices of the stream to itself.
 static uint64_t fault_address(int index, int64_t at) {
@@ -15,22 +14,6 @@ static uint64_t fault_address(int index, int64_t at) {
 
 uint64_t lg_inject_draw_below(int index, uint64_t seed, lg_stream stream, int64_t at, uint64_t n) {
     return lg_rng_below(seed, stream, fault_address(index, at), n);
-}
-
-bool lg_fault_has_form(const lg_fault_spec *fault, const char *form) {
-    size_t n;
-    const char *const *forms = lg_fault_forms(fault->kind, &n);
-    const char *chosen = fault->where ? fault->where : (n > 0 ? forms[0] : "");
-    bool known = false;
-    for (size_t i = 0; i < n; i++) {
-        known = known || strcmp(forms[i], form) == 0;
-    }
-    return known && strcmp(chosen, form) == 0;
-}
-
-bool lg_fault_unknown_form(const lg_fault_spec *fault, lg_diags *diags) {
-    return lg_error(diags, fault->loc, "%s has no form '%s'", lg_cause_name(fault->kind),
-                    fault->where ? fault->where : "");
 }
 
 int64_t lg_inject_head_width(const lg_scenario *scenario, int64_t classes) {
@@ -51,7 +34,7 @@ int64_t lg_inject_labels_per_row(const lg_scenario *scenario) {
         const lg_fault_spec *fault = &scenario->faults[i];
         bool float_pair = fault->kind == LG_CAUSE_FLOAT_TARGETS && fault->form == LG_FLOAT_BITS &&
                           fault->dtype != LG_FLOAT64;
-        bool int_pair = lg_fault_has_form(fault, "int32_as_int64");
+        bool int_pair = lg_fault_form_of(fault) == LG_FORM_INT32_AS_INT64;
         if (float_pair || int_pair) {
             return 2;
         }

@@ -60,7 +60,8 @@ static bool wrong_shape(const lg_fault_spec *fault, const lg_tensor *old, int *r
                         int64_t *shape) {
     *rank = old->rank;
     memcpy(shape, old->shape, sizeof old->shape);
-    if (lg_fault_has_form(fault, "given")) {
+    lg_fault_form form = lg_fault_form_of(fault);
+    if (form == LG_FORM_GIVEN) {
         if (fault->shape.n == 0 || fault->shape.n > LG_MAX_RANK) {
             return false;
         }
@@ -68,13 +69,12 @@ static bool wrong_shape(const lg_fault_spec *fault, const lg_tensor *old, int *r
         memcpy(shape, fault->shape.items, (size_t)*rank * sizeof *shape);
         return true;
     }
-    if (lg_fault_has_form(fault, "rank")) {
+    if (form == LG_FORM_RANK) {
         shape[(*rank)++] = 1;
         return *rank <= LG_MAX_RANK && old->rank < LG_MAX_RANK;
     }
-    int axis = lg_fault_has_form(fault, "spatial") ? old->rank - 1 : 0;
-    if (axis < (lg_fault_has_form(fault, "spatial") ? 1 : 0) || axis >= old->rank ||
-        shape[axis] == 0) {
+    int axis = form == LG_FORM_SPATIAL ? old->rank - 1 : 0;
+    if (axis < (form == LG_FORM_SPATIAL ? 1 : 0) || axis >= old->rank || shape[axis] == 0) {
         return false;
     }
     shape[axis]--;
@@ -89,7 +89,7 @@ static bool reshape_target(const lg_fault_spec *fault, lg_batch *batch, lg_injec
     if (!wrong_shape(fault, old, &rank, shape)) {
         return lg_error(diags, fault->loc,
                         "shape_layout: a target of %d dimensions cannot take the form '%s'",
-                        old->rank, fault->where ? fault->where : "batch");
+                        old->rank, lg_fault_form_name(lg_fault_form_of(fault)));
     }
     lg_tensor fresh = {0};
     if (!lg_tensor_init(&fresh, old->dtype, rank, shape)) {
@@ -116,10 +116,10 @@ static bool reshape_target(const lg_fault_spec *fault, lg_batch *batch, lg_injec
 
 bool lg_inject_shape_layout(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
                             lg_diags *diags) {
-    if (lg_fault_has_form(fault, "class_last")) {
+    if (lg_fault_form_of(fault) == LG_FORM_CLASS_LAST) {
         return move_class_last(fault, batch, injection, diags);
     }
-    if (lg_fault_has_form(fault, "reshaped")) {
+    if (lg_fault_form_of(fault) == LG_FORM_RESHAPED) {
         return reshape_input(fault, batch, injection, diags);
     }
     return reshape_target(fault, batch, injection, diags);

@@ -329,22 +329,18 @@ static bool inject_target_dtype(const lg_fault_spec *fault, int index, lg_label_
     if (draft->n_rows == 0) {
         return true;
     }
-    if (lg_fault_has_form(fault, "refused")) {
+    switch (lg_fault_form_of(fault)) {
+    case LG_FORM_INT32_AS_INT64:
+        return inject_int32_pairs(fault, draft, batch, injection, diags);
+    case LG_FORM_INT32_WRAP:
+        return inject_int32_wrap(fault, index, draft, batch, injection, diags);
+    case LG_FORM_UINT8_WRAP:
+        return inject_uint8_wrap(fault, draft, batch, injection, diags);
+    case LG_FORM_SIGN_BYTES:
+        return inject_sign_bytes(fault, draft, batch, injection, diags);
+    default: // LG_FORM_REFUSED: the others belong to other kinds
         return inject_wrong_dtype(fault, draft, batch, injection, diags);
     }
-    if (lg_fault_has_form(fault, "int32_as_int64")) {
-        return inject_int32_pairs(fault, draft, batch, injection, diags);
-    }
-    if (lg_fault_has_form(fault, "int32_wrap")) {
-        return inject_int32_wrap(fault, index, draft, batch, injection, diags);
-    }
-    if (lg_fault_has_form(fault, "uint8_wrap")) {
-        return inject_uint8_wrap(fault, draft, batch, injection, diags);
-    }
-    if (lg_fault_has_form(fault, "sign_bytes")) {
-        return inject_sign_bytes(fault, draft, batch, injection, diags);
-    }
-    return lg_fault_unknown_form(fault, diags);
 }
 
 bool lg_inject_target(const lg_scenario *scenario, int index, lg_label_draft *draft,

@@ -86,7 +86,7 @@ static bool inject_nonfinite(const lg_fault_spec *fault, int index, uint64_t see
     if (isfinite(value)) {
         return lg_error(diags, fault->loc, "nonfinite_logits: number must be .nan, .inf or -.inf");
     }
-    bool in_target = lg_fault_has_form(fault, "target");
+    bool in_target = lg_fault_form_of(fault) == LG_FORM_TARGET_NONFINITE;
     if (in_target && !batch->target_is_probability) {
         return lg_error(diags, fault->loc, "nonfinite_logits: where: target needs probabilities");
     }
@@ -110,7 +110,7 @@ static bool inject_nonfinite(const lg_fault_spec *fault, int index, uint64_t see
 
 static bool inject_bce_range(const lg_fault_spec *fault, int index, uint64_t seed, lg_batch *batch,
                              lg_injection *injection, lg_diags *diags) {
-    bool in_target = lg_fault_has_form(fault, "target");
+    bool in_target = lg_fault_form_of(fault) == LG_FORM_TARGET_OUTSIDE;
     if (!lg_batch_is_binary(batch)) {
         return lg_error(diags, fault->loc, "bce_range needs a binary loss");
     }
@@ -188,8 +188,9 @@ static bool redraw_logits(const lg_fault_spec *fault, const lg_scenario *scenari
 static bool inject_value_domain(const lg_scenario *scenario, int index, uint64_t seed,
                                 lg_batch *batch, lg_injection *injection, lg_diags *diags) {
     const lg_fault_spec *fault = &scenario->faults[index];
-    bool probabilities = lg_fault_has_form(fault, "probabilities");
-    if (probabilities || lg_fault_has_form(fault, "logits")) {
+    lg_fault_form form = lg_fault_form_of(fault);
+    bool probabilities = form == LG_FORM_PROBABILITIES;
+    if (probabilities || form == LG_FORM_RAW_LOGITS) {
         if (batch->loss.kind != LG_NLL_LOSS) {
             return lg_error(diags, fault->loc, "value_domain: %s belongs to nll_loss",
                             probabilities ? "probabilities" : "logits");
@@ -197,10 +198,7 @@ static bool inject_value_domain(const lg_scenario *scenario, int index, uint64_t
         return probabilities ? exponentiate(fault, batch, injection, diags)
                              : redraw_logits(fault, scenario, batch, injection, diags);
     }
-    bool negative = lg_fault_has_form(fault, "negative");
-    if (!negative && !lg_fault_has_form(fault, "unnormalised")) {
-        return lg_fault_unknown_form(fault, diags);
-    }
+    bool negative = form == LG_FORM_NEGATIVE;
     if (!batch->target_is_probability || lg_batch_is_binary(batch)) {
         return lg_error(diags, fault->loc,
                         "value_domain: this form needs class-probability targets");
@@ -294,7 +292,7 @@ static bool inject_no_supervised_row(const lg_fault_spec *fault, lg_batch *batch
         return lg_error(diags, fault->loc, "no_supervised_row needs class-index targets");
     }
     int64_t n = lg_tensor_numel(&batch->target);
-    if (lg_fault_has_form(fault, "ignored")) {
+    if (lg_fault_form_of(fault) == LG_FORM_IGNORED) {
         if (!lg_dtype_holds(batch->target.dtype, batch->loss.ignore_index)) {
             return lg_error(
                 diags, fault->loc, "no_supervised_row: %s cannot hold ignore_index %lld",

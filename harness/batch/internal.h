@@ -175,12 +175,6 @@ bool lg_inject_choose_rows(const lg_fault_spec *fault, int index, uint64_t seed,
                            const bool *usable, int64_t default_count, double default_fraction,
                            int64_t **rows, int64_t *n, lg_diags *diags);
 
-// Whether the fault's `where` (or its kind's first form, when absent) is this one of
-// fault_form.def.
-bool lg_fault_has_form(const lg_fault_spec *fault, const char *form);
-// Adds the error that no form of the kind matched; returns false.
-bool lg_fault_unknown_form(const lg_fault_spec *fault, lg_diags *diags);
-
 // Appends a row to the ground truth; rows arrive in ascending order.
 void lg_injection_add_row(lg_injection *injection, int64_t row);
 

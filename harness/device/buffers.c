@@ -123,6 +123,7 @@ static bool make_one(lg_buffers *buffers, const lg_kernel *kernel, const lg_batc
     lg_device_buffer *buffer = &buffers->args[arg];
     size_t n_names;
     buffer->name = lg_arg_names(&n_names)[arg];
+    buffer->arg = arg;
     if (arg == LG_ARG_FAULT_RECORD) {
         return make_ring(buffers, buffer, calls);
     }
@@ -169,6 +170,7 @@ bool lg_buffers_make(lg_buffers *buffers, const lg_kernel *kernel, const lg_batc
     for (int i = 0; i < buffers->n_scratch; i++) {
         lg_device_buffer *buffer = &buffers->scratch[i];
         buffer->name = kernel->scratch[i].name;
+        buffer->arg = LG_N_ARGS;
         buffer->bytes = (size_t)scratch_bytes[i];
         // Scratch holds NaNs, so that a kernel that counts on zeros there shows it.
         if (buffer->used && (!allocate(buffers, buffer, calls) ||

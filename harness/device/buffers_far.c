@@ -137,6 +137,7 @@ static void check_beside(const lg_device_buffer *buffer, const lg_far_piece *pie
             .address = piece->address + at,
             .bytes = 1,
             .buffer = lg_arena_strdup(&out->arena, buffer->name),
+            .buffer_arg = buffer->arg,
             .offset = (int64_t)(piece->address + at - buffer->address),
         };
     }

@@ -48,6 +48,7 @@ static bool check_fences(lg_buffers *buffers, const lg_device_buffer *buffer, lg
                 past ? after + (CUdeviceptr)in_after : buffer->allocation + (CUdeviceptr)in_before,
             .bytes = 1,
             .buffer = lg_arena_strdup(&out->arena, buffer->name),
+            .buffer_arg = buffer->arg,
             .distance = past ? in_after + 1 : in_before - LG_FENCE_BYTES,
         };
     }

@@ -62,6 +62,7 @@ typedef struct lg_record_ring {
 
 typedef struct lg_device_buffer {
     const char *name; // as in the manifest: "output", "scratch_partial"
+    lg_arg_id arg;    // LG_N_ARGS: scratch
     bool used;        // by a stage of this run
     bool reported;    // an output the run has to show
     lg_dtype dtype;   // LG_DTYPE_NONE: bytes
@@ -343,23 +344,6 @@ bool lg_device_check_entries(lg_device_session *session, const lg_kernel *kernel
 // Bytes of each parameter of an entry into `bytes` (capacity `n`); the number there are, or n + 1
 // when more.
 int lg_entry_params(const lg_driver *driver, CUfunction function, size_t *bytes, int n);
-
-// --- devrun_sizes.c
-
-typedef struct lg_size_values {
-    int64_t value[LG_N_ARGS]; // of the SIZE arguments
-    double label_smoothing;
-    int64_t block_x;
-    int64_t dtype_bytes;
-    int64_t row, threads; // of a stage's `recorder` only
-} lg_size_values;
-
-lg_size_values lg_sizes_measure(const lg_batch *batch);
-// Evaluates an expression of a manifest; NULL is `otherwise`. False with an error.
-bool lg_sizes_eval(const lg_size_values *sizes, lg_expr expr, int64_t otherwise, lg_loc loc,
-                   int64_t *value, lg_diags *diags);
-// The stride that walks dimensions [first, rank) as one; false when they cannot be walked so.
-bool lg_collapse(const lg_tensor *tensor, int first, int64_t *stride);
 
 // --- devrun_once.c
 

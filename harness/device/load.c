@@ -11,8 +11,7 @@
 // driver's log.
 static void report_load(const lg_device_session *session, const char *path, lg_loc blame,
                         CUresult error, const char *log, lg_diags *diags) {
-    const lg_diags *found =
-        strcmp(session->driver->name, "sim") == 0 ? lg_driver_sim_load_diags() : NULL;
+    const lg_diags *found = session->driver->load_diags ? session->driver->load_diags() : NULL;
     lg_device_error(session, diags, blame, "cuModuleLoadDataEx", error);
     for (size_t i = 0; found && i < found->n; i++) {
         const lg_diag *diag = &found->items[i];
@@ -77,7 +76,7 @@ static bool load_cut(lg_device_session *session, const lg_kernel *kernel,
                      const lg_ptx_program *source, char **names, size_t n, CUmodule *module) {
     lg_str text = {0};
     lg_diags unused = {0};
-    bool keep_debug = strcmp(session->driver->name, "sim") != 0;
+    bool keep_debug = !session->driver->load_diags;
     bool cut = lg_ptx_slice(source->file.ptx, source->file.n_bytes, &source->index,
                             (const char *const *)names, n, keep_debug, &text) > 0;
     lg_compiled_rest(&source->file); // what lies between the entries is on every page

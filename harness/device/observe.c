@@ -80,6 +80,7 @@ static void observe_memory(const lg_buffers *buffers, const lg_device_fault *fau
         .address = fault->address,
         .bytes = fault->bytes,
         .buffer = buffer ? lg_arena_strdup(arena, buffer->name) : NULL,
+        .buffer_arg = buffer ? buffer->arg : LG_N_ARGS,
         .null_arguments = null ? lg_buffers_null(buffers, arena) : NULL,
         .distance = buffer ? distance : fault->distance,
         .offset = buffer ? (int64_t)(fault->address - buffer->address) : 0,

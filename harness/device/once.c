@@ -50,6 +50,14 @@ int lg_stages_of(const lg_kernel *kernel, lg_direction direction, const lg_stage
 
 // What the stages use, and which outputs the run has to show: the loss only when forward was asked
 // for.
+uint64_t lg_device_budget(const lg_batch *batch, double n_warps) {
+    const double most = 1e10;
+    double n = (double)lg_tensor_numel(&batch->input) +
+               (double)lg_tensor_numel(lg_batch_device_target(batch));
+    double budget = LG_BUDGET_LEAST + LG_BUDGET_PER_WARP * n_warps + LG_BUDGET_PER_ELEMENT * n;
+    return (uint64_t)(budget < most ? budget : most);
+}
+
 static bool plan_buffers(run *r, int64_t *scratch_bytes) {
     lg_buffers *buffers = &r->buffers;
     buffers->driver = r->driver;

@@ -77,39 +77,6 @@ static lg_loc args_loc(const lg_stage *stage) {
     return stage->args_loc.line ? stage->args_loc : stage->loc;
 }
 
-// A copy of the entry in the compiler's text, or NULL; free().
-static char *copy_entry(const lg_ptx_program *source, const char *entry) {
-    const lg_ptx_piece *piece = lg_ptx_index_find(source->file.ptx, &source->index, entry);
-    return piece ? lg_xstrndup(source->file.ptx + piece->start, piece->end - piece->start) : NULL;
-}
-
-// Whether the entry makes a global address of its parameter, as the compiler does with a pointer
-// and not with an integer of the same size.
-static bool is_pointer(const char *body, const char *entry, int index) {
-    char *place = lg_xasprintf("[%s_param_%d]", entry, index);
-    const char *end = body ? strstr(body, "\n}") : NULL;
-    const char *load = body ? strstr(body, place) : NULL;
-    free(place);
-    if (!end || !load || load > end) {
-        return false;
-    }
-    const char *name = load;
-    while (name > body && *name != '%') {
-        name--;
-    }
-    int length = (int)strcspn(name, ",");
-    char *operand = lg_xasprintf(", %.*s;", length, name);
-    bool found = false;
-    const char *at = load;
-    while (!found && (at = strstr(at, "cvta.to.global")) != NULL && at < end) {
-        const char *rest = strchr(at, ',');
-        found = rest && strncmp(rest, operand, strlen(operand)) == 0;
-        at += strlen("cvta.to.global");
-    }
-    free(operand);
-    return found;
-}
-
 static bool report_count(const lg_kernel *kernel, const lg_stage *stage, const char *entry,
                          const size_t *bytes, int n_params, lg_diags *diags) {
     lg_str sizes = {0};
@@ -126,8 +93,9 @@ static bool report_count(const lg_kernel *kernel, const lg_stage *stage, const c
     return false;
 }
 
-static bool check_args(const lg_kernel *kernel, const lg_stage *stage, const char *entry,
-                       const char *body, const size_t *bytes, int n_params, lg_diags *diags) {
+static bool check_args(const lg_driver *driver, CUfunction function, const lg_kernel *kernel,
+                       const lg_stage *stage, const char *entry, const size_t *bytes, int n_params,
+                       lg_diags *diags) {
     if (stage->n_args < 0) { // not known
         return true;
     }
@@ -145,7 +113,8 @@ static bool check_args(const lg_kernel *kernel, const lg_stage *stage, const cha
             ok =
                 lg_error(diags, args_loc(stage), "%s: parameter %d of %s has %zu bytes; '%s' is %s",
                          kernel->name, i, entry, bytes[i], arg->name, kind_words(kind));
-        } else if (kind != LG_ARG_BUFFER && bytes[i] == 8 && is_pointer(body, entry, i)) {
+        } else if (kind != LG_ARG_BUFFER && bytes[i] == 8 && driver->takes_pointer &&
+                   driver->takes_pointer(function, i)) {
             ok = lg_error(diags, args_loc(stage), "%s: parameter %d of %s is a pointer; '%s' is %s",
                           kernel->name, i, entry, arg->name, kind_words(kind));
         }
@@ -172,10 +141,7 @@ static bool check_entry(lg_device_session *session, const lg_kernel *kernel, siz
     }
     size_t bytes[LG_MAX_PARAMS];
     int n_params = lg_entry_params(session->driver, function, bytes, LG_MAX_PARAMS);
-    char *body = copy_entry(&session->ptx[ptx], entry);
-    bool ok = check_args(kernel, stage, entry, body, bytes, n_params, diags);
-    free(body);
-    return ok;
+    return check_args(session->driver, function, kernel, stage, entry, bytes, n_params, diags);
 }
 
 // Each combination of types the manifest promises must exist. A name without {target} is checked

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_LINE = 4096 };
@@ -74,4 +75,20 @@ bool lg_ptx_entry_place(const char *text, size_t n, const lg_ptx_index *index, c
     *file = ok ? file_of(text, n, index, number, arena) : NULL;
     *line = (int)(ok ? found : 0);
     return *file != NULL;
+}
+
+bool lg_device_entry_place(lg_device_session *session, const lg_kernel *kernel,
+                           const lg_stage *stage, lg_dtype input, lg_dtype target, lg_arena *arena,
+                           lg_source_place *out) {
+    lg_diags dropped = {0};
+    const lg_prepared_kernel *prepared = lg_device_find(session, kernel, &dropped);
+    const lg_ptx_program *ptx = prepared ? &session->ptx[prepared->ptx] : NULL;
+    char *entry = lg_entry_name(kernel, stage->entry, input, target);
+    bool found = ptx && ptx->file.ptx &&
+                 lg_ptx_entry_place(ptx->file.ptx, ptx->file.n_bytes, &ptx->index, entry, arena,
+                                    &out->file, &out->line);
+    out->what = found ? lg_arena_printf(arena, "the entry %s", entry) : NULL;
+    free(entry);
+    lg_diags_free(&dropped);
+    return found;
 }

@@ -5,9 +5,6 @@
 
 #include "batch/batch.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static bool has_bit(uint32_t set, int bit) {
     return set & 1u << bit;
 }

@@ -137,7 +137,7 @@ bool lg_diagnose_binary(lg_diagnose_pass *p, lg_diagnose_result *out, lg_diags *
     if (targets.n > 0 || p->has_logits) {
         add_refusal(p, &d);
     }
-    lg_diagnosis_conclude(&d);
+    lg_attribute_conclude(&d);
     out->n_rows = targets.n;
     lg_row_list_tell(&p->bad_rows, out);
     out->nonfinite = targets.nonfinite;

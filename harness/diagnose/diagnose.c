@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/diagnose.h"
 
-#include "attribute/internal.h"
 #include "batch/batch.h"
 #include "diagnose/internal.h"
 #include "model/tensor_file.h"
@@ -157,7 +156,7 @@ static void add_facts(lg_diagnose_pass *p, lg_diagnosis *d) {
                            p->has_table ? e->first_fractional_row : -1,
                            p->has_table ? e->first_fractional : 0);
     }
-    lg_diagnose_values(d); // the weights: there are no other values at hand
+    lg_attribute_values(d); // the weights: there are no other values at hand
     if (p->n_nonfinite > 0) {
         lg_fact_add_nonfinite(d, p->n_nonfinite, p->first_nonfinite);
     }
@@ -222,7 +221,7 @@ static void conclude(lg_diagnose_pass *p, lg_diagnose_result *out) {
     }
     add_facts(p, &d);
     if (p->has_table) {
-        d.n_explanations = lg_explain_labels(&p->table, d.explanations);
+        d.n_explanations = lg_labels_explain(&p->table, d.explanations);
         if (d.n_explanations == 0 && p->table.n_out > 0) {
             lg_fact_add(&d, LG_CAUSE_WRONG_HEAD_WIDTH, "the head has no output at all",
                         "give the head one output a class");
@@ -236,10 +235,10 @@ static void conclude(lg_diagnose_pass *p, lg_diagnose_result *out) {
         if (p->one_hot) {
             lg_add_one_hot(p, &d, LG_CAUSE_SHAPE_LAYOUT);
         }
-        lg_diagnose_warnings(&d);
+        lg_attribute_warnings(&d);
         out->finding.warning = d.n_facts > 0;
     }
-    lg_diagnosis_conclude(&d);
+    lg_attribute_conclude(&d);
     list_values(p, &out->finding);
     lg_row_list_tell(&p->bad_rows, out);
     out->n_rows = d.n_rows;

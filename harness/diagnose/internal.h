@@ -3,7 +3,7 @@
 #ifndef LG_DIAGNOSE_INTERNAL_H
 #define LG_DIAGNOSE_INTERNAL_H
 
-#include "attribute/internal.h"
+#include "attribute/attribute.h"
 #include "diagnose/diagnose.h"
 #include "model/tensor.h"
 #include "support/csv.h"

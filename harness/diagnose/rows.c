@@ -260,7 +260,7 @@ void lg_conclude_probabilities(lg_diagnose_pass *p, lg_diagnose_result *out) {
     if (!fits && p->class_rows.n_one_hot == p->class_rows.n_rows) {
         lg_add_one_hot(p, &d, LG_CAUSE_SHAPE_LAYOUT);
     }
-    lg_diagnose_values(&d);
+    lg_attribute_values(&d);
     if (fits) {
         add_facts(&p->class_rows, &d);
     }
@@ -268,7 +268,7 @@ void lg_conclude_probabilities(lg_diagnose_pass *p, lg_diagnose_result *out) {
     if (refusal.cause != LG_CAUSE_NONE) {
         lg_fact_add(&d, refusal.cause, refusal.text, NULL);
     }
-    lg_diagnosis_conclude(&d);
+    lg_attribute_conclude(&d);
     out->n_rows = d.n_rows;
     const lg_row_list none = {0};
     lg_row_list_tell(fits ? &p->class_rows.bad : &none, out);

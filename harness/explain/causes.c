@@ -277,7 +277,7 @@ static bool guess_from_list(lg_log_finding *finding, const lg_log_group *group) 
     }
     lg_label_table_finish(&table);
     lg_explanation explanations[LG_MAX_EXPLANATIONS];
-    int n = lg_explain_labels(&table, explanations);
+    int n = lg_labels_explain(&table, explanations);
     clues c = clues_of(group);
     for (int i = 0; i < n; i++) {
         const lg_explanation *e = &explanations[i];

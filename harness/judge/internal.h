@@ -4,7 +4,6 @@
 #ifndef LG_JUDGE_INTERNAL_H
 #define LG_JUDGE_INTERNAL_H
 
-#include "device/internal.h"
 #include "judge/judge.h"
 #include "manifest/manifest.h"
 #include "model/batch.h"
@@ -120,12 +119,13 @@ typedef struct lg_relation_side {
 } lg_relation_side;
 
 typedef struct lg_relation_gap {
-    const char *reason; // NULL: the relation holds in everything that both sides show
-    lg_arg_id output;   // that differs
-    double relative;    // |difference| as a share of the larger number; INFINITY: one is no number
+    bool differs;     // false: the relation holds in everything that both sides show
+    const char *text; // one line, in the arena
+    lg_arg_id output; // that differs
+    double relative;  // |difference| as a share of the larger number; INFINITY: one is no number
 } lg_relation_gap;
 
-// The first gap: total weight, loss, row losses, then gradients. `reason` lives in `arena`.
+// The first gap: total weight, loss, row losses, then gradients. Texts live in `arena`.
 lg_relation_gap lg_relation_compare(const lg_related *related, const lg_relation_side *first,
                                     const lg_relation_side *others, lg_arena *arena);
 

@@ -46,8 +46,8 @@ static lg_judgement conclude_off(const judging *j, lg_verdict verdict, lg_detect
     return judgement;
 }
 
-// For what every run may show wrong: nothing was wrong.
-static lg_judgement go_on(const judging *j) {
+// Of a check: it found nothing, and the next one decides.
+static lg_judgement nothing_wrong(const judging *j) {
     return conclude(j, LG_UNTESTED, LG_DETECTOR_NONE, LG_REASON_NONE, NULL);
 }
 
@@ -115,8 +115,8 @@ static const char *memory_text(const judging *j) {
     return kept;
 }
 
-// What ends a run the same way for a valid and an invalid batch; UNTESTED when nothing did.
-static lg_judgement judge_death(const judging *j) {
+// What ends a run badly, of a valid batch and of an invalid one; nothing_wrong otherwise.
+static lg_judgement judge_ending(const judging *j) {
     const lg_observation *seen = j->seen;
     if (seen->barrier.text && seen->status != LG_STATUS_OK) {
         return conclude(j, seen->status == LG_STATUS_TIMEOUT ? LG_HANG : LG_CRASH, LG_DETECTOR_NONE,
@@ -145,15 +145,15 @@ static lg_judgement judge_death(const judging *j) {
                         memory_text(j));
     }
     if (j->compared.broken_fence) {
-        return conclude(j, LG_MEMORY_FAULT, LG_DETECTOR_MEMORY_CHECK, LG_REASON_BROKEN_FENCE,
-                        lg_arena_printf(j->arena, "the fence around `%s` was overwritten",
-                                        lg_arg_name(j->compared.broken_fence->arg)));
+        return conclude_on(j, LG_MEMORY_FAULT, LG_DETECTOR_MEMORY_CHECK, LG_REASON_BROKEN_FENCE,
+                           j->compared.broken_fence->arg,
+                           lg_arena_printf(j->arena, "the fence around `%s` was overwritten",
+                                           lg_arg_name(j->compared.broken_fence->arg)));
     }
-    return go_on(j);
+    return nothing_wrong(j);
 }
 
-// What a run without a signal may still have wrong whatever the batch: UNTESTED without a reason
-// when nothing is.
+// What a run that ended well may have wrong, whatever the batch; nothing_wrong otherwise.
 static lg_judgement judge_outputs(const judging *j) {
     const lg_comparison *c = &j->compared;
     if (c->missing != LG_N_ARGS) {
@@ -193,7 +193,7 @@ static lg_judgement judge_outputs(const judging *j) {
         return conclude(j, LG_WRONG_RESULT, LG_DETECTOR_MEMORY_CHECK, LG_REASON_RACE,
                         lg_arena_strdup(j->arena, j->seen->race));
     }
-    return go_on(j);
+    return nothing_wrong(j);
 }
 
 static lg_judgement judge_valid(const judging *j) {
@@ -312,7 +312,7 @@ static lg_judgement judge_invalid_report(const judging *j) {
     case LG_RECORDS_WRONG:
         return conclude(j, LG_WRONG_RESULT, LG_DETECTOR_FAULT_RECORD, LG_REASON_WRONG_RECORD, why);
     }
-    return go_on(j);
+    return nothing_wrong(j);
 }
 
 // The forward launch returned its loss, and only the gradient's launch signalled: too late for
@@ -379,9 +379,9 @@ static lg_judgement judge_run(judging *j, const lg_run_facts *run) {
     if (j->seen->status == LG_STATUS_OK) {
         lg_compare_outputs(j->batch, j->reference, j->kernel, j->seen, invalid, &j->compared);
     }
-    lg_judgement death = judge_death(j);
-    if (death.reason != LG_REASON_NONE) {
-        return death;
+    lg_judgement ending = judge_ending(j);
+    if (ending.reason != LG_REASON_NONE) {
+        return ending;
     }
     return invalid ? judge_invalid(j) : judge_valid(j);
 }
@@ -394,16 +394,17 @@ lg_judgement lg_judge_run(const lg_run_facts *run, lg_arena *arena) {
                  .arena = arena,
                  .compared = {.max_share = NAN}};
     lg_judgement judgement = judge_run(&j, run);
-    // A batch that breaks a contract of the caller makes a wrong number no fault of the kernel.
-    bool valid = run->reference && run->reference->n_invalid == 0;
+    // A batch that breaks a contract of the caller makes a wrong number no fault of the kernel, and
+    // what a host check refuses never comes to the kernel.
+    bool valid = run->reference && run->reference->n_invalid == 0 && !j.seen->refused_on_host;
     judgement.kernel_fault =
         valid && judgement.verdict != LG_PASS && judgement.verdict != LG_UNTESTED;
     return judgement;
 }
 
 // A kernel may be right for labels that were misread on their way: every label is in range, the
-// loss is plausible, and it is not the loss of the data.
-static bool is_misread(const lg_case_facts *facts, lg_arena *arena, const char **text) {
+// loss is plausible, and it is not the loss of the data. `found` gets the first such number.
+static bool is_misread(const lg_case_facts *facts, lg_arena *arena, lg_judgement *found) {
     const lg_run_facts *run = &facts->run;
     const lg_reference *intended = facts->intended;
     const lg_output *loss = lg_observation_output(run->observation, LG_ARG_OUTPUT);
@@ -412,13 +413,20 @@ static bool is_misread(const lg_case_facts *facts, lg_arena *arena, const char *
     }
     lg_quantity quantity = intended->scalar ? LG_Q_LOSS : LG_Q_ROW_LOSS;
     for (int64_t i = 0; i < loss->n; i++) {
+        double got = loss->values[i];
         double want = intended->loss[i];
         double bound = lg_tolerance(facts->given, intended, quantity, i, want);
-        if (!(lg_compare(loss->values[i], want, bound, run->batch->input.dtype) <= 1)) {
-            *text = lg_arena_printf(
-                arena,
-                "no signal, and the labels are not those meant: the loss is %.9g, right is %.9g",
-                lg_plain(loss->values[i]), lg_plain(want));
+        if (!(lg_compare(got, want, bound, run->batch->input.dtype) <= 1)) {
+            *found =
+                (lg_judgement){.verdict = LG_SILENT_CORRUPTION,
+                               .reason = LG_REASON_MISREAD_LABELS,
+                               .output = LG_ARG_OUTPUT,
+                               .got = got,
+                               .want = want,
+                               .text = lg_arena_printf(arena,
+                                                       "no signal, and the labels are not those "
+                                                       "meant: the loss is %.9g, right is %.9g",
+                                                       lg_plain(got), lg_plain(want))};
             return true;
         }
     }
@@ -432,30 +440,36 @@ static bool is_square(const lg_batch *batch) {
            batch->input.shape[1] == batch->input.shape[last];
 }
 
-lg_judgement lg_judge(const lg_case_facts *facts, lg_arena *arena) {
-    lg_judgement judgement = facts->run_shows;
-    if (judgement.verdict != LG_PASS) {
-        return judgement;
+// The verdict on a case whose own run passes.
+static lg_judgement judge_beside_run(const lg_case_facts *facts, lg_arena *arena) {
+    lg_judgement found = {.verdict = LG_PASS, .output = LG_N_ARGS};
+    if (is_misread(facts, arena, &found)) {
+        return found;
     }
-    const char *text = NULL;
-    if (is_misread(facts, arena, &text)) {
-        judgement.verdict = LG_SILENT_CORRUPTION;
-        judgement.reason = LG_REASON_MISREAD_LABELS;
-        judgement.text = text;
-    } else if (facts->senseless) {
-        judgement.verdict = LG_SILENT_CORRUPTION;
-        judgement.reason = LG_REASON_SENSELESS;
-        judgement.text =
-            lg_arena_printf(arena, "no signal, and a loss that is none: %s", facts->senseless);
-    } else if (facts->relation.broken) {
-        double share = judgement.max_error_share;
-        judgement = facts->relation.judgement;
-        judgement.max_error_share = share;
-    } else if (is_square(facts->given)) {
-        judgement.reason = LG_REASON_SQUARE;
-        judgement.text = lg_arena_printf(
+    if (facts->senseless.cause != LG_CAUSE_NONE) {
+        found.verdict = LG_SILENT_CORRUPTION;
+        found.reason = LG_REASON_SENSELESS;
+        found.text =
+            lg_arena_printf(arena, "no signal, and a loss that is none: %s", facts->senseless.text);
+        return found;
+    }
+    if (facts->relation.broken) {
+        return facts->relation.judgement;
+    }
+    if (is_square(facts->given)) {
+        found.reason = LG_REASON_SQUARE;
+        found.text = lg_arena_printf(
             arena, "axis %d cannot be told from the class axis: both have %lld elements",
             facts->given->input.rank - 1, (long long)facts->given->input.shape[1]);
     }
+    return found;
+}
+
+lg_judgement lg_judge(const lg_case_facts *facts, lg_arena *arena) {
+    if (facts->run_shows.verdict != LG_PASS) {
+        return facts->run_shows;
+    }
+    lg_judgement judgement = judge_beside_run(facts, arena);
+    judgement.max_error_share = facts->run_shows.max_error_share; // of the case's own run
     return judgement;
 }

@@ -37,13 +37,21 @@ typedef struct lg_relation_fact {
     lg_judgement judgement;     // what the case is when nothing else is wrong with it
 } lg_relation_fact;
 
+// Why a right loss of a batch means nothing, whatever the kernel: probabilities where their
+// logarithms are expected, target probabilities that do not add up to 1, a softmax over one class.
+// No kernel can signal that.
+typedef struct lg_senseless {
+    lg_cause cause;   // LG_CAUSE_NONE: the loss means something
+    const char *text; // one line
+} lg_senseless;
+
 // All that was observed of a case.
 typedef struct lg_case_facts {
     lg_run_facts run;
     lg_judgement run_shows;       // lg_judge_run of it
     const lg_batch *given;        // the batch with its labels as they are intended
     const lg_reference *intended; // of `given`; NULL: the kernel was given the labels intended
-    const char *senseless;        // why no number of the loss means anything, or NULL
+    lg_senseless senseless;
     lg_relation_fact relation;
 } lg_case_facts;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/internal.h"
 
-#include "device/internal.h"
 #include "support/alloc.h"
 
 #include <inttypes.h>

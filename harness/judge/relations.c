@@ -28,23 +28,23 @@ void lg_relations_free(lg_relations *relations) {
     *relations = (lg_relations){0};
 }
 
-// The other batch in the label type that the kernel is given the first one in.
-typedef struct handed_batch {
+// The other batch in the label type that the kernel gets the first one in.
+typedef struct passed_batch {
     bool fitted;
     lg_batch batch;
-} handed_batch;
+} passed_batch;
 
-static handed_batch hand_over(const lg_scenario *scenario, const lg_kernel *kernel,
-                              const lg_batch *batch) {
-    handed_batch handed = {0};
-    handed.fitted = lg_fit_labels(scenario, kernel, batch, &handed.batch);
-    handed.batch = handed.fitted ? handed.batch : *batch;
-    return handed;
+static passed_batch pass_batch(const lg_scenario *scenario, const lg_kernel *kernel,
+                               const lg_batch *batch) {
+    passed_batch passed = {0};
+    passed.fitted = lg_fit_labels(scenario, kernel, batch, &passed.batch);
+    passed.batch = passed.fitted ? passed.batch : *batch;
+    return passed;
 }
 
-static void hand_back(handed_batch *handed) {
-    if (handed->fitted) {
-        lg_tensor_free(&handed->batch.target);
+static void free_passed(passed_batch *passed) {
+    if (passed->fitted) {
+        lg_tensor_free(&passed->batch.target);
     }
 }
 
@@ -53,9 +53,9 @@ const char *lg_relations_unsuitable(const lg_relations *relations, const lg_scen
     for (int i = 0; i < relations->n; i++) {
         const lg_related *related = &relations->items[i];
         for (int k = 0; k < related->n_others; k++) {
-            handed_batch handed = hand_over(scenario, kernel, &related->others[k].batch);
-            const char *why = lg_device_unsuitable(kernel, &handed.batch, LG_MODE_BLOCKING, arena);
-            hand_back(&handed);
+            passed_batch passed = pass_batch(scenario, kernel, &related->others[k].batch);
+            const char *why = lg_device_unsuitable(kernel, &passed.batch, LG_MODE_BLOCKING, arena);
+            free_passed(&passed);
             if (why) {
                 return lg_arena_printf(arena, "relation %s: %s",
                                        lg_relation_name(related->relation), why);
@@ -82,15 +82,15 @@ typedef struct run_side {
 
 // One more run of the case's kernel.
 static bool run_other(const relation_run *r, const lg_related_batch *part, run_side *out) {
-    handed_batch handed = hand_over(r->what->scenario, r->what->kernel, &part->batch);
+    passed_batch passed = pass_batch(r->what->scenario, r->what->kernel, &part->batch);
     lg_run_request request = {
-        .kernel = r->what->kernel, .batch = &handed.batch, .mode = LG_MODE_BLOCKING};
+        .kernel = r->what->kernel, .batch = &passed.batch, .mode = LG_MODE_BLOCKING};
     out->side = (lg_relation_side){.batch = &part->batch,
                                    .reference = &part->reference,
                                    .seen = &out->own,
                                    .source = part->source};
     bool ok = lg_device_run(r->device, &request, &out->own, r->diags);
-    hand_back(&handed);
+    free_passed(&passed);
     return ok;
 }
 
@@ -130,9 +130,9 @@ static const run_side *worst_of(const run_side *sides, int n) {
     return worst;
 }
 
-// `gap`: between the runs; NULL: the side fails by itself.
-static lg_relation_fact break_by(const relation_run *r, const run_side *side,
-                                 const lg_relation_gap *gap) {
+// The relation is broken: by a gap between the runs; NULL: `side` fails by itself.
+static lg_relation_fact broken_by(const relation_run *r, const run_side *side,
+                                  const lg_relation_gap *gap) {
     lg_relation relation = r->related->relation;
     lg_relation_fact fact = {.broken = true,
                              .relation = relation,
@@ -144,32 +144,32 @@ static lg_relation_fact break_by(const relation_run *r, const run_side *side,
                                         .detected_by = LG_DETECTOR_RELATION,
                                         .reason = LG_REASON_RELATION,
                                         .output = gap->output,
-                                        .text = gap->reason};
+                                        .text = gap->text,
+                                        .kernel_fault = true};
     } else {
         fact.judgement.text = lg_arena_printf(
             r->arena, "relation %s, on %s: %s", lg_relation_name(relation),
             lg_relation_other(relation),
             side->shows.text ? side->shows.text : lg_verdict_name(side->shows.verdict));
     }
-    fact.judgement.kernel_fault = true;
     return fact;
 }
 
 static lg_relation_fact compare_sides(const relation_run *r, const run_side *sides, int n) {
     const run_side *failing = first_failing(sides, n, false);
     if (failing) {
-        return break_by(r, failing, NULL);
+        return broken_by(r, failing, NULL);
     }
     lg_relation_side others[MAX_SIDES - 1] = {0};
     for (int i = 0; i < n - 1; i++) {
         others[i] = sides[i].side;
     }
     lg_relation_gap gap = lg_relation_compare(r->related, &sides[n - 1].side, others, r->arena);
-    if (gap.reason) {
-        return break_by(r, worst_of(sides, n), &gap);
+    if (gap.differs) {
+        return broken_by(r, worst_of(sides, n), &gap);
     }
     failing = first_failing(sides, n, true); // the runs agree; each must be right, too
-    return failing ? break_by(r, failing, NULL) : (lg_relation_fact){0};
+    return failing ? broken_by(r, failing, NULL) : (lg_relation_fact){0};
 }
 
 static lg_relation_fact observe_one(const relation_run *r, const lg_run_facts *own) {

@@ -66,14 +66,15 @@ static bool agree(term first, term other) {
 static lg_relation_gap gap_of(const comparing *c, const char *what, const char *scaled, term first,
                               term other, lg_arg_id output) {
     lg_relation relation = c->related->relation;
-    return (lg_relation_gap){.reason = lg_arena_printf(
-                                 c->arena,
-                                 "relation %s: %s%s is %.9g on the batch and %.9g on %s, bound "
-                                 "%.3g",
-                                 lg_relation_name(relation), what, scaled, first.value, other.value,
-                                 lg_relation_other(relation), first.bound + other.bound),
-                             .output = output,
-                             .relative = relative_gap(first, other)};
+    return (lg_relation_gap){
+        .differs = true,
+        .text = lg_arena_printf(c->arena,
+                                "relation %s: %s%s is %.9g on the batch and %.9g on %s, bound "
+                                "%.3g",
+                                lg_relation_name(relation), what, scaled, first.value, other.value,
+                                lg_relation_other(relation), first.bound + other.bound),
+        .output = output,
+        .relative = relative_gap(first, other)};
 }
 
 static lg_relation_gap compare_sum(const comparing *c, lg_quantity quantity, lg_arg_id arg) {
@@ -135,9 +136,9 @@ static lg_relation_gap compare_gradients(const comparing *c, const lg_relation_s
     lg_gradient_view right = lg_gradient_open(c->first->batch, c->first->reference);
     lg_gradient_view other_right = lg_gradient_open(side->batch, side->reference);
     lg_relation_gap gap = {0};
-    for (int64_t row = 0; row < side->reference->n_rows && !gap.reason; row++) {
+    for (int64_t row = 0; row < side->reference->n_rows && !gap.differs; row++) {
         int64_t was = side->source ? side->source[row] : row;
-        for (int64_t k = 0; k < right.width && !gap.reason; k++) {
+        for (int64_t k = 0; k < right.width && !gap.differs; k++) {
             term a = read_term(c->first, LG_Q_GRADIENT, lg_gradient_index(&right, was, k), output,
                                lg_gradient_at(&right, was, k), scale);
             term b = read_term(side, LG_Q_GRADIENT, lg_gradient_index(&other_right, row, k), other,
@@ -160,14 +161,14 @@ lg_relation_gap lg_relation_compare(const lg_related *related, const lg_relation
     lg_relation_gap gap = {0};
     if (first->reference->scalar) {
         gap = compare_sum(&c, LG_Q_TOTAL_WEIGHT, LG_ARG_TOTAL_WEIGHT);
-        if (!gap.reason) {
+        if (!gap.differs) {
             gap = compare_sum(&c, LG_Q_LOSS, LG_ARG_OUTPUT);
         }
     }
-    for (int i = 0; !gap.reason && !first->reference->scalar && i < related->n_others; i++) {
+    for (int i = 0; !gap.differs && !first->reference->scalar && i < related->n_others; i++) {
         gap = compare_rows(&c, &others[i]);
     }
-    for (int i = 0; !gap.reason && i < related->n_others; i++) {
+    for (int i = 0; !gap.differs && i < related->n_others; i++) {
         gap = compare_gradients(&c, &others[i]);
     }
     return gap;

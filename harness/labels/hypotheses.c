@@ -232,7 +232,7 @@ static int by_probability(const void *a, const void *b) {
     return (left < right) - (left > right);
 }
 
-int lg_explain_labels(const lg_label_table *table, lg_explanation *out) {
+int lg_labels_explain(const lg_label_table *table, lg_explanation *out) {
     const lg_label_evidence *e = &table->evidence;
     weighing w = {.table = table, .n = e->n - e->n_ignored, .width = e->head_width, .out = out};
     if (table->n_out == 0 || w.width < 1) {

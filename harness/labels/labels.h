@@ -281,6 +281,6 @@ enum { LG_MAX_EXPLANATIONS = 40 };
 
 // Ranked explanations of the out-of-range labels of a finished table; probabilities sum to 1.
 // Returns their number: 0 when no label is out of range, or none of the faults explains them.
-int lg_explain_labels(const lg_label_table *table, lg_explanation *out);
+int lg_labels_explain(const lg_label_table *table, lg_explanation *out);
 
 #endif

@@ -32,6 +32,7 @@ static int64_t fail(evaluation *e, const char *at, const char *format, ...) {
         vsnprintf(e->problem->text, sizeof e->problem->text, format, args);
         va_end(args);
         e->problem->at = (size_t)(at - e->text);
+        e->problem->unknown_name = false;
         e->failed = true;
     }
     return 0;
@@ -159,8 +160,11 @@ static int64_t call(evaluation *e, const char *at, function which) {
 static int64_t look_up(evaluation *e, const char *at, const char *name) {
     int64_t value = 0;
     if (e->lookup) {
-        return e->lookup(e->context, name, &value) ? value
-                                                   : fail(e, at, "the unknown name '%s'", name);
+        if (!e->lookup(e->context, name, &value)) {
+            fail(e, at, "the unknown name '%s'", name);
+            e->problem->unknown_name = true;
+        }
+        return value;
     }
     for (size_t i = 0; i < e->n_names; i++) {
         if (strcmp(e->names[i], name) == 0) {

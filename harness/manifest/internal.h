@@ -12,8 +12,8 @@ typedef enum lg_input_form { LG_INPUT_UNBATCHED, LG_INPUT_BATCHED, LG_INPUT_SPAT
 typedef struct lg_kernel_draft {
     lg_kernel kernel;
     lg_policy policy;
-    uint32_t policies;
-    uint32_t inputs;  // bits of lg_input_form
+    uint64_t policies;
+    uint64_t inputs;  // bits of lg_input_form
     int total_weight; // 0 input, 1 accumulate
     const lg_yaml_node *node;
 } lg_kernel_draft;
@@ -42,6 +42,10 @@ LG_CUSTOM(lg_read_block_x);
 LG_CUSTOM(lg_read_size);
 LG_CUSTOM(lg_read_recorder);
 LG_CUSTOM(lg_read_args);
+
+// Whether the value is a list of so many; adds the error.
+bool lg_is_list_of(lg_binder *binder, lg_yaml_node *value, const char *what, int least, int most,
+                   const char *things);
 
 // What only the whole kernel shows: args against scratch, dtypes against the family.
 bool lg_kernel_draft_check(lg_binder *binder, lg_loss_kind family, lg_kernel_draft *draft,

@@ -31,12 +31,8 @@ static void set_defaults(lg_kernel_draft *draft, bool floating_targets) {
 LG_CUSTOM(lg_read_kernels) {
     (void)field;
     lg_manifest *manifest = object;
-    if (!lg_bind_is_list(binder, value, what)) {
+    if (!lg_is_list_of(binder, value, what, 1, MAX_KERNELS, "entries")) {
         return false;
-    }
-    if (value->n < 1 || value->n > MAX_KERNELS) {
-        return lg_yaml_error(binder->doc, value, binder->diags, "%s has %lld entries; want 1 to %d",
-                             what, (long long)value->n, MAX_KERNELS);
     }
     manifest->kernels = lg_arena_array(binder->arena, (size_t)value->n, sizeof(lg_kernel_draft));
     manifest->n_kernels = (int)value->n;

@@ -97,9 +97,9 @@ typedef struct lg_kernel {
     const char **nvcc_flags; // extra flags from the manifest (`nvcc_flags: [-DNDEBUG]`)
     int n_nvcc_flags;
     // What it can take; a bit for each value of the enum (1u << value).
-    uint32_t input_dtypes;
-    uint32_t target_dtypes;
-    uint32_t reductions;
+    uint64_t input_dtypes;
+    uint64_t target_dtypes;
+    uint64_t reductions;
     bool probability_targets;         // takes probabilities (only those)
     bool zero_log_zero;               // a class of probability 0 adds 0, whatever its logit is
     bool label_smoothing;             // honours loss.label_smoothing
@@ -154,6 +154,7 @@ enum { LG_EXPR_MAX_DEPTH = 32, LG_EXPR_PROBLEM = 160 };
 typedef struct lg_expr_problem {
     char text[LG_EXPR_PROBLEM];
     size_t at;
+    bool unknown_name; // of an evaluation: it needs a name that the lookup does not have
 } lg_expr_problem;
 
 // The value of a name; false: unknown.
@@ -167,5 +168,22 @@ bool lg_expr_check(const char *text, const char *const *names, size_t n, lg_expr
 
 // The names that sizes may use: the SIZE arguments of args.def, block_x and dtype_bytes.
 const char *const *lg_expr_names(size_t *n);
+
+// --- What the names mean for a batch.
+
+typedef struct lg_size_values {
+    int64_t value[LG_N_ARGS]; // of the SIZE arguments
+    double label_smoothing;
+    int64_t block_x;
+    int64_t dtype_bytes;
+    int64_t row, threads; // of a stage's `recorder` only
+} lg_size_values;
+
+lg_size_values lg_sizes_measure(const lg_batch *batch);
+// Evaluates an expression of a manifest; NULL is `otherwise`. False with an error.
+bool lg_sizes_eval(const lg_size_values *sizes, lg_expr expr, int64_t otherwise, lg_loc loc,
+                   int64_t *value, lg_diags *diags);
+// The stride that walks dimensions [first, rank) as one; false when they cannot be walked so.
+bool lg_collapse(const lg_tensor *tensor, int first, int64_t *stride);
 
 #endif

@@ -52,12 +52,22 @@ static bool read_expr(lg_binder *binder, lg_yaml_node *node, const char *what, i
                                  "%s is %lld; it must lie between %lld and %lld", what,
                                  (long long)value, (long long)min, (long long)max);
         }
-    } else if (strncmp(problem.text, "the unknown name", 16) != 0) {
+    } else if (!problem.unknown_name) {
         return lg_yaml_error(binder->doc, node, binder->diags, "%s '%.60s' has %s", what, text,
                              problem.text);
     }
     *expr = text;
     return true;
+}
+
+bool lg_is_list_of(lg_binder *binder, lg_yaml_node *value, const char *what, int least, int most,
+                   const char *things) {
+    if (!lg_bind_is_list(binder, value, what)) {
+        return false;
+    }
+    return (value->n >= least && value->n <= most) ||
+           lg_yaml_error(binder->doc, value, binder->diags, "%s has %lld %s; want %d to %d", what,
+                         (long long)value->n, things, least, most);
 }
 
 LG_CUSTOM(lg_read_size) {
@@ -74,14 +84,9 @@ LG_CUSTOM(lg_read_geometry) {
     static const int64_t block_limits[3] = {1024, 1024, 64};
     static const int64_t grid_limits[3] = {INT32_MAX, 65535, 65535};
     lg_expr *sizes = (lg_expr *)((char *)object + field->offset);
-    bool is_grid = strcmp(field->key, "grid") == 0;
-    if (!lg_bind_is_list(binder, value, what)) {
+    bool is_grid = field->offset == offsetof(lg_stage, grid);
+    if (!lg_is_list_of(binder, value, what, 1, 3, "dimensions")) {
         return false;
-    }
-    if (value->n < 1 || value->n > 3) {
-        return lg_yaml_error(binder->doc, value, binder->diags,
-                             "%s has %lld dimensions; want one to three", what,
-                             (long long)value->n);
     }
     bool ok = true;
     for (int i = 0; i < 3; i++) {
@@ -98,12 +103,8 @@ LG_CUSTOM(lg_read_geometry) {
 LG_CUSTOM(lg_read_block_x) {
     (void)field;
     lg_stage *stage = object;
-    if (!lg_bind_is_list(binder, value, what)) {
+    if (!lg_is_list_of(binder, value, what, 1, MAX_BLOCK_SIZES, "sizes")) {
         return false;
-    }
-    if (value->n < 1 || value->n > MAX_BLOCK_SIZES) {
-        return lg_yaml_error(binder->doc, value, binder->diags, "%s has %lld sizes; want one to %d",
-                             what, (long long)value->n, MAX_BLOCK_SIZES);
     }
     lg_expr *sizes = lg_arena_array(binder->arena, (size_t)value->n, sizeof *sizes);
     bool ok = true;
@@ -118,12 +119,8 @@ LG_CUSTOM(lg_read_block_x) {
 LG_CUSTOM(lg_read_args) {
     (void)field;
     lg_stage *stage = object;
-    if (!lg_bind_is_list(binder, value, what)) {
+    if (!lg_is_list_of(binder, value, what, 0, MAX_ARGS, "names")) {
         return false;
-    }
-    if (value->n > MAX_ARGS) {
-        return lg_yaml_error(binder->doc, value, binder->diags, "%s has %lld names; at most %d",
-                             what, (long long)value->n, MAX_ARGS);
     }
     stage->args_loc = lg_yaml_loc(binder->doc, value);
     stage->args = lg_arena_array(binder->arena, (size_t)value->n, sizeof *stage->args);
@@ -176,12 +173,8 @@ static bool check_blocks(lg_binder *binder, lg_yaml_node *node, const char *what
 LG_CUSTOM(lg_read_stages) {
     (void)field;
     lg_kernel *kernel = &((lg_kernel_draft *)object)->kernel;
-    if (!lg_bind_is_list(binder, value, what)) {
+    if (!lg_is_list_of(binder, value, what, 1, MAX_STAGES, "entries")) {
         return false;
-    }
-    if (value->n < 1 || value->n > MAX_STAGES) {
-        return lg_yaml_error(binder->doc, value, binder->diags, "%s has %lld entries; want 1 to %d",
-                             what, (long long)value->n, MAX_STAGES);
     }
     kernel->stages = lg_arena_array(binder->arena, (size_t)value->n, sizeof *kernel->stages);
     kernel->n_stages = (int)value->n;

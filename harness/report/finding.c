@@ -154,11 +154,10 @@ static void print_detected(const lg_case_result *result, FILE *out) {
     }
 }
 
-// Where to look: the guard and the bad access have said it already.
+// Where to look: the lines of the guard and of the bad access have been printed already.
 static void print_place(const lg_case_result *result, FILE *out) {
     const lg_source_place *place = &result->place;
-    bool told = result->observation.n_asserts_kept > 0 || result->observation.memory.present;
-    if (place->file && !told) {
+    if (place->file && place->kind != LG_PLACE_GUARD && place->kind != LG_PLACE_ACCESS) {
         field(out, "source");
         fprintf(out, "%s:%d, %s\n", place->file, place->line, place->what);
     }

@@ -165,18 +165,18 @@ static void print_failed(const text_report *report, FILE *out) {
 }
 
 // A line for the kernels that miss the same.
-static void print_never_tried(const lg_run_summary *summary, FILE *out) {
+static void print_never_tested(const lg_run_summary *summary, FILE *out) {
     bool *told = lg_xcalloc((size_t)summary->n_gaps + 1, sizeof(*told));
     for (int64_t i = 0; i < summary->n_gaps; i++) {
-        const char *text = summary->gaps[i].never_tried;
+        const char *text = summary->gaps[i].never_tested;
         if (!text || told[i]) {
             continue;
         }
-        fprintf(out, "never tried: %s", text);
+        fprintf(out, "never tested: %s", text);
         const char *separator = " (";
         for (int64_t k = i; k < summary->n_gaps; k++) {
             const lg_kernel_gap *gap = &summary->gaps[k];
-            if (gap->never_tried && strcmp(gap->never_tried, text) == 0) {
+            if (gap->never_tested && strcmp(gap->never_tested, text) == 0) {
                 fprintf(out, "%s%s", separator, gap->kernel->name);
                 separator = ", ";
                 told[k] = true;
@@ -188,7 +188,7 @@ static void print_never_tried(const lg_run_summary *summary, FILE *out) {
 }
 
 static void print_gaps(const lg_run_summary *summary, FILE *out) {
-    print_never_tried(summary, out);
+    print_never_tested(summary, out);
     for (int64_t i = 0; i < summary->n_gaps; i++) {
         const lg_kernel_gap *gap = &summary->gaps[i];
         if (gap->why_none) {

@@ -26,11 +26,20 @@ typedef struct lg_label_bin {
     int64_t count;
 } lg_label_bin;
 
+typedef enum lg_place_kind {
+    LG_PLACE_UNKNOWN = 0,
+    LG_PLACE_GUARD,   // the assert that fired
+    LG_PLACE_ACCESS,  // the bad access
+    LG_PLACE_BARRIER, // the barrier that was used wrongly
+    LG_PLACE_ENTRY,   // the kernel that wrote the output, or whose launch failed
+} lg_place_kind;
+
 // A line of a kernel's source, its file as the compiler was given it ("kernels/nll_loss.cu").
 typedef struct lg_source_place {
     const char *file; // NULL: not known
     int line;
     const char *what; // "the guard that fired", "the bad access", "the entry my_kernel"
+    lg_place_kind kind;
 } lg_source_place;
 
 typedef struct lg_case_result {

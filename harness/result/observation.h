@@ -52,8 +52,9 @@ typedef struct lg_memory_finding {
     lg_device_fault_kind kind;
     bool write;
     uint64_t address;
-    int64_t bytes;              // size of the access
-    const char *buffer;         // nearest buffer by its argument name ("input", "target"), or NULL
+    int64_t bytes;        // size of the access
+    const char *buffer;   // nearest buffer by its argument name ("input", "target"), or NULL
+    lg_arg_id buffer_arg; // of `buffer`; LG_N_ARGS: scratch. Where there is no buffer, nothing
     const char *null_arguments; // of a null pointer access: the arguments that are null, or NULL
     int64_t distance;           // bytes past its end (> 0) or before its start (< 0); 0: inside
     int64_t offset;             // bytes from its first element, either way

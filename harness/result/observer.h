@@ -27,8 +27,8 @@ typedef struct lg_run_info {
 // What a run says nothing about, of a kernel that was chosen.
 typedef struct lg_kernel_gap {
     const lg_kernel *kernel;
-    const char *why_none;    // no case of it was launched and judged, and why; NULL: one was
-    const char *never_tried; // what its manifest claims and no such case had; NULL: nothing
+    const char *why_none;     // no case of it was launched and judged, and why; NULL: one was
+    const char *never_tested; // what its manifest claims and no such case had; NULL: nothing
 } lg_kernel_gap;
 
 typedef struct lg_run_summary {
@@ -40,7 +40,7 @@ typedef struct lg_run_summary {
     int64_t n_untaken; // scenario points that none of the kernels and modes of a filter could take
     int64_t by_verdict[LG_N_VERDICTS];
     int64_t n_unproven; // kernels chosen by their manifest of which no case was launched and judged
-    int64_t n_gaps;     // those and the ones with options never tried
+    int64_t n_gaps;     // those and the ones with options never tested
     const lg_kernel_gap *gaps; // only while run_ended is told
     bool interrupted;          // options->stop was set before every case was run
     int64_t n_planned;         // cases of the plan, and how many of them were done

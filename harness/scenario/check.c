@@ -6,7 +6,6 @@
 #include "support/alloc.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 bool lg_scenario_has(lg_scenario_reader *reader, const char *path) {
     return lg_yaml_at(reader->root, path) != NULL;

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 // Whether it is known what the elements are: of targets, indices or probabilities.
 static bool knows_meaning(const lg_part *array) {

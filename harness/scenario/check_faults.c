@@ -3,7 +3,6 @@
 #include "scenario/internal.h"
 
 #include <math.h>
-#include <string.h>
 
 int64_t lg_scenario_rows(lg_scenario_reader *reader) {
     const lg_scenario *scenario = reader->scenario;
@@ -140,7 +139,7 @@ static void check_target_dtype(const lg_part *check) {
     if (!lg_part_knows(check, "where")) {
         return;
     }
-    bool wraps = strcmp(check->fault->where, "int32_wrap") == 0;
+    bool wraps = check->fault->where == LG_FORM_INT32_WRAP;
     static const char *const keys[] = {"rows", "count", "fraction", "values"};
     for (int i = 0; i < 4; i++) {
         if (!wraps && lg_part_has(check, keys[i])) {
@@ -148,7 +147,7 @@ static void check_target_dtype(const lg_part *check) {
                               "has no meaning: only where: int32_wrap writes single labels");
         }
     }
-    bool refused = strcmp(check->fault->where, "refused") == 0;
+    bool refused = check->fault->where == LG_FORM_REFUSED;
     if (!refused && lg_part_has(check, "dtype")) {
         lg_part_key_error(check, "dtype", "has no meaning: only where: refused takes it");
     }
@@ -200,13 +199,13 @@ static void check_shape_layout(const lg_part *check) {
     if (!lg_part_knows(check, "where")) {
         return;
     }
-    bool given = strcmp(check->fault->where, "given") == 0;
+    bool given = check->fault->where == LG_FORM_GIVEN;
     if (given != lg_part_has(check, "shape")) {
         lg_part_error(check, given ? "where" : "shape",
                       given ? "shape_layout with where: given needs a shape"
                             : "shape_layout takes a shape only with where: given");
     }
-    if (strcmp(check->fault->where, "spatial") == 0 && lg_scenario_knows_sizes(check->reader) &&
+    if (check->fault->where == LG_FORM_SPATIAL && lg_scenario_knows_sizes(check->reader) &&
         check->reader->scenario->batch.extent.n == 0) {
         lg_part_key_error(check, "where", "is spatial, but batch.extent has no dimension");
     }
@@ -272,22 +271,19 @@ static need need_of(lg_cause kind) {
     return ANY;
 }
 
-static bool is_at(const lg_fault_spec *fault, const char *where) {
-    return fault->where && strcmp(fault->where, where) == 0;
-}
-
 static const char *missing_need(const lg_part *check) {
     bool binary = lg_loss_is_binary(check->reader->scenario->loss.kind);
     bool probabilities = check->reader->scenario->batch.targets.probabilities;
-    bool on_target = is_at(check->fault, "target");
-    bool of_input = is_at(check->fault, "probabilities") || is_at(check->fault, "logits");
+    lg_fault_form form = check->fault->where;
+    bool on_target = form == LG_FORM_TARGET_OUTSIDE || form == LG_FORM_TARGET_NONFINITE;
+    bool of_input = form == LG_FORM_PROBABILITIES || form == LG_FORM_RAW_LOGITS;
     switch (need_of(check->fault->kind)) {
     case ANY:
         return NULL;
     case LABELS:
         return binary || probabilities ? "needs class labels as targets" : NULL;
     case LABELS_UNLESS_REFUSED:
-        if (is_at(check->fault, "refused")) {
+        if (form == LG_FORM_REFUSED) {
             return NULL;
         }
         return binary || probabilities ? "needs class labels as targets in this form" : NULL;

@@ -2,8 +2,6 @@
 // What no run could show: faults that undo each other, and expectations that cannot come true.
 #include "scenario/internal.h"
 
-#include <string.h>
-
 static bool shifts(lg_cause kind) {
     return kind == LG_CAUSE_ONE_BASED_LABELS || kind == LG_CAUSE_OVER_SHIFTED_LABELS;
 }
@@ -20,8 +18,7 @@ static bool writes_labels(lg_cause kind) {
 }
 
 static bool ignores_all(const lg_fault_spec *fault) {
-    return fault->kind == LG_CAUSE_NO_SUPERVISED_ROW && fault->where &&
-           strcmp(fault->where, "ignored") == 0;
+    return fault->where == LG_FORM_IGNORED;
 }
 
 static const char *contradiction(const lg_fault_spec *a, const lg_fault_spec *b) {
@@ -111,10 +108,6 @@ static void check_rows(lg_scenario_reader *reader) {
     }
 }
 
-static bool has_form(const lg_fault_spec *fault, const char *a, const char *b) {
-    return fault->where && (strcmp(fault->where, a) == 0 || strcmp(fault->where, b) == 0);
-}
-
 // Whether the fault, where it is injected at all, makes a batch that a checked call refuses or
 // whose loss is undefined: no kernel passes it. The others may leave a batch that is valid: labels
 // that were shifted and stay in range, a NaN among the logits, every row ignored.
@@ -127,13 +120,13 @@ static bool is_never_passed(const lg_scenario *scenario, const lg_fault_spec *fa
     case LG_CAUSE_FLOAT_TARGETS:
         return fault->form == LG_FLOAT_REFUSED;
     case LG_CAUSE_SHAPE_LAYOUT:
-        return has_form(fault, "batch", "spatial");
+        return fault->where == LG_FORM_BATCH || fault->where == LG_FORM_SPATIAL;
     case LG_CAUSE_BCE_RANGE:
         return fault->number == 0 || fault->number < 0 || fault->number > 1;
     case LG_CAUSE_VALUE_DOMAIN:
-        return has_form(fault, "negative", "negative");
+        return fault->where == LG_FORM_NEGATIVE;
     case LG_CAUSE_NONFINITE_LOGITS:
-        return has_form(fault, "target", "target");
+        return fault->where == LG_FORM_TARGET_NONFINITE;
     case LG_CAUSE_WEIGHT_VECTOR:
         return fault->length > 0 && !lg_loss_is_binary(scenario->loss.kind);
     default:

@@ -110,11 +110,7 @@ static void complete_targets(lg_scenario_reader *reader) {
 // generator knows it.
 static void complete_fault(const lg_scenario_reader *reader, lg_fault_spec *fault) {
     const lg_batch_spec *batch = &reader->scenario->batch;
-    size_t n_forms;
-    const char *const *forms = lg_fault_forms(fault->kind, &n_forms);
-    if (!fault->where && n_forms) {
-        fault->where = forms[0];
-    }
+    fault->where = lg_fault_form_of(fault);
     if (fault->kind == LG_CAUSE_WRONG_HEAD_WIDTH && fault->head_width == 0) {
         fault->head_width = batch->classes > 1 ? batch->classes - 1 : 1;
     }

@@ -77,17 +77,6 @@ static void write_words(lg_str *out, const char *key, const char *text) {
     }
 }
 
-static void write_causes(lg_str *out, lg_cause_set causes) {
-    bool first = true;
-    for (int i = LG_CAUSE_NONE + 1; i < LG_N_CAUSES; i++) {
-        if (causes & LG_CAUSE_BIT(i)) {
-            lg_str_printf(out, "%s%s", first ? "  causes: [" : ", ", lg_cause_name((lg_cause)i));
-            first = false;
-        }
-    }
-    lg_str_add(out, first ? "" : "]\n");
-}
-
 static void write_loss(lg_str *out, const lg_expect *expect) {
     if (expect->loss.n == 0) {
         return;
@@ -107,7 +96,8 @@ void lg_write_expect(lg_str *out, const lg_expect *expect) {
     if (expect->has_cause) {
         lg_str_printf(&body, "  cause: %s\n", lg_cause_name(expect->cause));
     }
-    write_causes(&body, expect->causes);
+    size_t n;
+    lg_write_set(&body, "causes", expect->causes, lg_cause_names(&n));
     if (expect->has_verdict) {
         lg_str_printf(&body, "  verdict: %s\n", lg_verdict_name(expect->verdict));
     }

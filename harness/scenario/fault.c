@@ -16,7 +16,7 @@ LG_CUSTOM(lg_read_form) {
     if (!lg_bind_choice(binder, value, what, forms, n, &index)) {
         return false;
     }
-    fault->where = forms[index];
+    fault->where = (lg_fault_form)((int)lg_fault_default_form(fault->kind) + index);
     return true;
 }
 

@@ -66,6 +66,8 @@ int64_t lg_scenario_rows(lg_scenario_reader *reader);
 void lg_write_text(lg_str *out, const char *text); // double-quoted: no character means anything
 void lg_write_number(lg_str *out, double value);   // the fewest digits that read back the same
 void lg_write_ints(lg_str *out, const char *key, lg_i64_list list);
+// "  key: [a, b]" and a new line for the bits that are set; bit i is names[i - 1].
+void lg_write_set(lg_str *out, const char *key, uint64_t bits, const char *const *names);
 void lg_write_expect(lg_str *out, const lg_expect *expect);
 
 // An error at the key with this dotted path, or at what stands nearest to it.

@@ -249,7 +249,7 @@ lg_yaml_node *lg_matrix_apply(lg_binder *binder, const lg_matrix *matrix, int64_
         const lg_axis *axis = &matrix->axes[i];
         n_keys += has_rows(axis) ? choice_of(axis, index_at(matrix, point, i))->n : 1;
     }
-    whole.keys = lg_arena_array(arena, (size_t)n_keys, sizeof *whole.keys);
+    whole.keys = lg_arena_array(arena, (size_t)n_keys, sizeof(lg_yaml_node *));
     for (int i = 0; i < matrix->n_axes; i++) {
         const lg_axis *axis = &matrix->axes[i];
         lg_yaml_node *choice = choice_of(axis, index_at(matrix, point, i));

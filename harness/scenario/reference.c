@@ -3,7 +3,6 @@
 #include "scenario/internal.h"
 
 #include <float.h>
-#include <string.h>
 
 static const char *type_name(const lg_field *field) {
     switch (field->type) {
@@ -125,7 +124,7 @@ static void write_faults(lg_str *out) {
         lg_str_add(out, n_forms ? " |\n" : "none |\n");
     }
     lg_str_add(out, "\n| kind | form | what it does |\n| --- | --- | --- |\n");
-#define LG_FORM(cause, name, help)                                                                 \
+#define LG_FORM(cause, id, name, help)                                                             \
     lg_str_printf(out, "| `%s` | `%s` | %s |\n", lg_cause_name(LG_CAUSE_##cause), name, help);
 #include "scenario/fault_form.def"
 #undef LG_FORM

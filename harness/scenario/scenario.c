@@ -15,13 +15,15 @@ static const char *const float_forms[] = {
 };
 
 static const char *const form_names[] = {
-#define LG_FORM(cause, name, help) name,
+    "unset",
+#define LG_FORM(cause, id, name, help) name,
 #include "scenario/fault_form.def"
 #undef LG_FORM
 };
 
 static const lg_cause form_causes[] = {
-#define LG_FORM(cause, name, help) LG_CAUSE_##cause,
+    LG_N_CAUSES, // of none
+#define LG_FORM(cause, id, name, help) LG_CAUSE_##cause,
 #include "scenario/fault_form.def"
 #undef LG_FORM
 };
@@ -44,15 +46,27 @@ const char *const *lg_float_form_names(size_t *n) {
     return float_forms;
 }
 
+const char *lg_fault_form_name(lg_fault_form form) {
+    return (unsigned)form < LG_N_FORMS ? form_names[form] : "invalid";
+}
+
+lg_fault_form lg_fault_default_form(lg_cause kind) {
+    int form = LG_FORM_UNSET;
+    while (form < LG_N_FORMS && form_causes[form] != kind) {
+        form++;
+    }
+    return form < LG_N_FORMS ? (lg_fault_form)form : LG_FORM_UNSET;
+}
+
+lg_fault_form lg_fault_form_of(const lg_fault_spec *fault) {
+    return fault->where ? fault->where : lg_fault_default_form(fault->kind);
+}
+
 const char *const *lg_fault_forms(lg_cause kind, size_t *n) {
     // The forms of a cause stand together in the table.
-    size_t n_forms = sizeof form_causes / sizeof *form_causes;
-    size_t first = 0;
-    while (first < n_forms && form_causes[first] != kind) {
-        first++;
-    }
+    size_t first = (size_t)lg_fault_default_form(kind);
     *n = 0;
-    while (first + *n < n_forms && form_causes[first + *n] == kind) {
+    while (first && first + *n < LG_N_FORMS && form_causes[first + *n] == kind) {
         (*n)++;
     }
     return form_names + first;

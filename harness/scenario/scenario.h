@@ -88,26 +88,39 @@ const char *lg_float_form_name(lg_float_form form);
 const char *const *lg_distribution_names(size_t *n); // from LG_DIST_NORMAL on
 const char *const *lg_float_form_names(size_t *n);
 
-// The named forms of a fault (fault_form.def): what its `where` may be; n is 0 when it takes none.
-// The first is the default.
+// The form that a fault takes (fault_form.def), its `where` in a file.
+typedef enum lg_fault_form {
+    LG_FORM_UNSET = 0,
+#define LG_FORM(cause, id, name, help) LG_FORM_##id,
+#include "scenario/fault_form.def"
+#undef LG_FORM
+    LG_N_FORMS
+} lg_fault_form;
+
+const char *lg_fault_form_name(lg_fault_form form);
+lg_fault_form lg_fault_default_form(lg_cause kind); // LG_FORM_UNSET: it takes none
+// The names of a kind's forms, the default first; n is 0 when it takes none.
 const char *const *lg_fault_forms(lg_cause kind, size_t *n);
 
 // One injected fault with the parameters it uses; the field table says which belong to which kind.
 typedef struct lg_fault_spec {
     lg_cause kind;
     lg_loc loc;
-    int64_t head_width; // wrong_head_width: the C of the input (default K-1, at least 1)
-    lg_i64_list rows;   // exact rows to spoil; empty: `count` rows drawn from the FAULT stream
-    int64_t count;      // default 1
-    double fraction;    // of the rows, instead of count; 0: unused
-    lg_i64_list values; // values to write, cycled; empty: the default of the kind
-    lg_float_form form; // float_targets
-    lg_dtype dtype;     // float_targets: float32/float64; target_dtype, weight_vector: wrong dtype
-    int64_t length;     // weight_vector: wrong length
-    double number;      // value_domain, bce_range, weight_vector, nonfinite_logits: value written
-    const char *where; // one of lg_fault_forms(kind), the first when not given; NULL: kind has none
-    lg_i64_list shape; // shape_layout: the wrong target shape
+    int64_t head_width;  // wrong_head_width: the C of the input (default K-1, at least 1)
+    lg_i64_list rows;    // exact rows to spoil; empty: `count` rows drawn from the FAULT stream
+    int64_t count;       // default 1
+    double fraction;     // of the rows, instead of count; 0: unused
+    lg_i64_list values;  // values to write, cycled; empty: the default of the kind
+    lg_float_form form;  // float_targets
+    lg_dtype dtype;      // float_targets: float32/float64; target_dtype, weight_vector: wrong dtype
+    int64_t length;      // weight_vector: wrong length
+    double number;       // value_domain, bce_range, weight_vector, nonfinite_logits: value written
+    lg_fault_form where; // of its kind; LG_FORM_UNSET: the default, or the kind has none
+    lg_i64_list shape;   // shape_layout: the wrong target shape
 } lg_fault_spec;
+
+// `where`, or the kind's default.
+lg_fault_form lg_fault_form_of(const lg_fault_spec *fault);
 
 typedef struct lg_batch_spec {
     uint64_t seed;
@@ -153,7 +166,7 @@ typedef struct lg_scenario {
     lg_str_list kernels; // globs; empty: every kernel of the family
     bool foreign;        // only kernels of manifests that the user gave
     lg_str_list modes;   // globs; empty: every mode
-    uint32_t relations;  // LG_RELATION_BIT of each that is checked beside the loss
+    uint64_t relations;  // LG_RELATION_BIT of each that is checked beside the loss
     lg_expect expect;
     const char *point; // "batch.samples=31 batch.classes=3", "" without a matrix
 } lg_scenario;

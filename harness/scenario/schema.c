@@ -6,7 +6,6 @@
 #include <float.h>
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 static json_t *object_of(const lg_field_table *table, uint32_t tags);
 

@@ -39,6 +39,27 @@ void lg_write_number(lg_str *out, double value) {
     }
 }
 
+static void write_keyed(lg_str *out, const char *key, double value, const char *end) {
+    lg_str_printf(out, "%s: ", key);
+    lg_write_number(out, value);
+    lg_str_add(out, end);
+}
+
+void lg_write_set(lg_str *out, const char *key, uint64_t bits, const char *const *names) {
+    if (!bits) {
+        return;
+    }
+    lg_str_printf(out, "  %s: [", key);
+    const char *between = "";
+    for (int i = 1; i < 64; i++) {
+        if (bits & UINT64_C(1) << i) {
+            lg_str_printf(out, "%s%s", between, names[i - 1]);
+            between = ", ";
+        }
+    }
+    lg_str_add(out, "]\n");
+}
+
 void lg_write_ints(lg_str *out, const char *key, lg_i64_list list) {
     lg_str_printf(out, "%s: [", key);
     for (int64_t i = 0; i < list.n; i++) {
@@ -72,16 +93,12 @@ static void write_distribution(lg_str *out, const lg_array_spec *spec, bool labe
     }
     lg_str_printf(out, ", distribution: %s", lg_distribution_name(spec->distribution));
     if (spec->distribution == LG_DIST_NORMAL) {
-        lg_str_add(out, ", scale: ");
-        lg_write_number(out, spec->scale);
+        write_keyed(out, ", scale", spec->scale, "");
     } else if (spec->distribution == LG_DIST_CONSTANT) {
-        lg_str_add(out, ", value: ");
-        lg_write_number(out, spec->lo);
+        write_keyed(out, ", value", spec->lo, "");
     } else if (spec->distribution == LG_DIST_UNIFORM && !labels) {
-        lg_str_add(out, ", lo: ");
-        lg_write_number(out, spec->lo);
-        lg_str_add(out, ", hi: ");
-        lg_write_number(out, spec->hi);
+        write_keyed(out, ", lo", spec->lo, "");
+        write_keyed(out, ", hi", spec->hi, "");
     }
 }
 
@@ -127,9 +144,7 @@ static void write_loss(lg_str *out, const lg_scenario *scenario) {
         lg_str_printf(out, "  ignore_index: %lld\n", (long long)loss->ignore_index);
     }
     if (loss->label_smoothing != 0) {
-        lg_str_add(out, "  label_smoothing: ");
-        lg_write_number(out, loss->label_smoothing);
-        lg_str_add(out, "\n");
+        write_keyed(out, "  label_smoothing", loss->label_smoothing, "\n");
     }
     write_array(out, "weight", &scenario->weight, LG_PLACE_WEIGHT);
     write_array(out, "pos_weight", &scenario->pos_weight, LG_PLACE_WEIGHT);
@@ -145,9 +160,7 @@ static void write_batch(lg_str *out, const lg_batch_spec *batch) {
     lg_write_ints(out, "  extent", batch->extent);
     lg_str_printf(out, "\n  classes: %lld\n", (long long)batch->classes);
     if (batch->ignored_fraction > 0) {
-        lg_str_add(out, "  ignored_fraction: ");
-        lg_write_number(out, batch->ignored_fraction);
-        lg_str_add(out, "\n");
+        write_keyed(out, "  ignored_fraction", batch->ignored_fraction, "\n");
     }
     write_array(out, "logits", &batch->logits, LG_PLACE_LOGITS);
     write_array(out, "targets", &batch->targets, LG_PLACE_TARGETS);
@@ -159,20 +172,13 @@ static void write_count(lg_str *out, const char *key, int64_t count) {
     }
 }
 
-static void write_real(lg_str *out, const char *key, double value) {
-    if (value != 0) {
-        lg_str_printf(out, ", %s: ", key);
-        lg_write_number(out, value);
-    }
-}
-
 static void write_fault(lg_str *out, const lg_fault_spec *fault) {
     lg_str_printf(out, "  - {kind: %s", lg_cause_name(fault->kind));
     if (fault->kind == LG_CAUSE_FLOAT_TARGETS) {
         lg_str_printf(out, ", form: %s", lg_float_form_name(fault->form));
     }
     if (fault->where) {
-        lg_str_printf(out, ", where: %s", fault->where);
+        lg_str_printf(out, ", where: %s", lg_fault_form_name(fault->where));
     }
     if (fault->dtype) {
         lg_str_printf(out, ", dtype: %s", lg_dtype_name(fault->dtype));
@@ -180,8 +186,12 @@ static void write_fault(lg_str *out, const lg_fault_spec *fault) {
     write_count(out, "head_width", fault->head_width);
     write_count(out, "count", fault->count);
     write_count(out, "length", fault->length);
-    write_real(out, "fraction", fault->fraction);
-    write_real(out, "number", fault->number);
+    if (fault->fraction != 0) {
+        write_keyed(out, ", fraction", fault->fraction, "");
+    }
+    if (fault->number != 0) {
+        write_keyed(out, ", number", fault->number, "");
+    }
     if (fault->rows.n) {
         lg_write_ints(out, ", rows", fault->rows);
     }
@@ -204,18 +214,6 @@ static void write_globs(lg_str *out, const char *key, lg_str_list list) {
         lg_write_text(out, list.items[i]);
     }
     lg_str_add(out, "]\n");
-}
-
-static void write_relations(lg_str *out, uint32_t relations) {
-    bool first = true;
-    for (int i = LG_RELATION_UNSET + 1; i < LG_N_RELATIONS; i++) {
-        if (relations & LG_RELATION_BIT(i)) {
-            lg_str_printf(out, "%s%s", first ? "  relations: [" : ", ",
-                          lg_relation_name((lg_relation)i));
-            first = false;
-        }
-    }
-    lg_str_add(out, first ? "" : "]\n");
 }
 
 void lg_scenario_write(const lg_scenario *scenario, lg_str *out) {
@@ -241,6 +239,7 @@ void lg_scenario_write(const lg_scenario *scenario, lg_str *out) {
     write_globs(out, "kernels", scenario->kernels);
     lg_str_add(out, scenario->foreign ? "  foreign: true\n" : "");
     write_globs(out, "modes", scenario->modes);
-    write_relations(out, scenario->relations);
+    size_t n;
+    lg_write_set(out, "relations", scenario->relations, lg_relation_names(&n));
     lg_write_expect(out, &scenario->expect);
 }

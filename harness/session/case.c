@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One case, in six steps: prepare, observe, judge, attribute, expect, place. Each fills its part of
-// the result once; a case that ends without a run (skipped, untested) has its verdict from prepare
-// or observe, and the steps after pass over it.
+// One case, in six steps: prepare, observe, judge, attribute, expect, place. Each fills its own
+// part of the result, once. A case that cannot run gets its verdict from the first two steps, which
+// settle it; judge and attribute then have nothing to do.
 #include "session/internal.h"
 
 #include "attribute/attribute.h"
@@ -15,18 +15,19 @@
 typedef struct running_case {
     lg_device_session *device;
     const lg_case *what;
-    bool named; // the scenario names this kernel without a wildcard
+    bool named;                 // the scenario names this kernel without a wildcard
+    const char *column_failure; // why the column is not proven, or NULL
     const lg_point_data *data;
-    lg_refusal refusal; // of the call for this batch; cause NONE: it goes through
-    bool is_refused_type;
+    lg_refusal refusal;     // by the call, before any launch; cause NONE: it launches
+    bool refused_type;      // the refusal is of the labels' type
     bool has_own_reference; // by a rule that the kernel declares
     lg_batch own_batch;
     lg_batch own_view;
     lg_reference own_reference;
-    bool is_fitted; // the labels are given in the kernel's own integer type
+    bool is_fitted; // the labels are passed in the kernel's own integer type
     lg_batch fitted;
     const lg_batch *given;  // with the labels as they are intended
-    const lg_batch *passed; // as the kernel is given it
+    const lg_batch *passed; // as the kernel gets it
     lg_case_facts facts;
     bool settled; // it has its verdict, without a run
     lg_arena *arena;
@@ -50,7 +51,7 @@ static void settle(running_case *c, lg_verdict verdict, lg_reason reason, const 
     c->settled = true;
 }
 
-// --- prepare: what the kernel is given, or why it is given nothing ------------------------------
+// --- prepare: what the kernel gets, or why it gets nothing ---------------------------------------
 
 static double *copy_doubles(const double *values, int64_t n) {
     double *copy = lg_xmalloc((size_t)(n ? n : 1) * sizeof(*copy));
@@ -101,14 +102,14 @@ static void take_own_rule(running_case *c) {
     c->has_own_reference = lg_reference_compute(&c->own_view, backward, &c->own_reference);
 }
 
-// The injected fault that changed nothing a kernel could see, or NULL.
-static const char *unfired(const lg_batch *batch) {
+// The first injected fault that changed nothing a kernel could see; NONE: all did.
+static lg_cause unfired(const lg_batch *batch) {
     for (int i = 0; i < batch->n_injections; i++) {
         if (!batch->injections[i].fired) {
-            return lg_cause_name(batch->injections[i].cause);
+            return batch->injections[i].cause;
         }
     }
-    return NULL;
+    return LG_CAUSE_NONE;
 }
 
 // A self-proof is needed to believe that a kernel is right. A scenario that says how its kernel is
@@ -133,26 +134,24 @@ static bool expects_broken(const lg_scenario *scenario) {
     return false;
 }
 
-// Nothing of the case can run. One whose kernel the scenario names is skipped; any other is no
-// case.
-static void leave_out(running_case *c, const char *text) {
-    settle(c, c->named ? LG_SKIPPED : LG_UNTESTED, LG_REASON_UNSUITABLE, text);
-    c->run->tried = (lg_tried){0};
+// The kernel cannot take the batch, or not in this type. Where the scenario does not name the
+// kernel, that is no case at all.
+static void leave_out(running_case *c, lg_reason reason, const char *text) {
+    settle(c, LG_SKIPPED, reason, text);
     c->run->absent = !c->named;
 }
 
-// A kernel that a scenario names and that does not take the type of its labels refuses them. True
-// when it does.
-static bool is_refused_type(running_case *c) {
+// A kernel that the scenario names and that does not take the type of the labels refuses the call.
+static bool refuses_type(running_case *c) {
     const lg_case *what = c->what;
     if (c->named) {
         c->refusal = lg_device_refusal(what->kernel, c->given, what->mode, c->arena);
-        c->is_refused_type = c->refusal.cause != LG_CAUSE_NONE;
+        c->refused_type = c->refusal.cause != LG_CAUSE_NONE;
     }
-    return c->is_refused_type;
+    return c->refused_type;
 }
 
-static const char *why_unsuitable(running_case *c) {
+static const char *why_unsuitable(const running_case *c) {
     const lg_case *what = c->what;
     const char *why = lg_device_unsuitable(what->kernel, c->passed, what->mode, c->arena);
     if (!why && what->mode == LG_MODE_BLOCKING) {
@@ -161,48 +160,54 @@ static const char *why_unsuitable(running_case *c) {
     return why;
 }
 
-static void prepare(running_case *c, const char *column_failure) {
+// The batch and what is right for it: all that is known before the run.
+static void gather(running_case *c) {
     const lg_point_data *data = c->data;
-    const lg_case *what = c->what;
-    if (data->failure) {
-        settle(c, LG_UNTESTED, LG_REASON_NO_BATCH, lg_arena_strdup(c->arena, data->failure));
-        return;
-    }
     take_own_rule(c);
     c->given = c->has_own_reference ? &c->own_batch : &data->batch;
     c->facts = (lg_case_facts){.run = {.batch = c->has_own_reference ? &c->own_view : &data->view,
                                        .reference = c->has_own_reference  ? &c->own_reference
                                                     : data->has_reference ? &data->reference
                                                                           : NULL,
-                                       .kernel = what->kernel,
+                                       .kernel = c->what->kernel,
                                        .observation = &c->result->observation},
                                .given = c->given,
                                .intended = data->has_intended ? &data->intended : NULL,
                                .senseless = data->senseless};
-    copy_truth(c);
-    c->is_fitted = lg_fit_labels(what->scenario, what->kernel, c->given, &c->fitted);
+    c->is_fitted = lg_fit_labels(c->what->scenario, c->what->kernel, c->given, &c->fitted);
     c->passed = c->is_fitted ? &c->fitted : c->given;
+    copy_truth(c);
+}
+
+static void prepare(running_case *c) {
+    const lg_point_data *data = c->data;
+    const lg_case *what = c->what;
+    if (data->failure) {
+        settle(c, LG_UNTESTED, LG_REASON_NO_BATCH, lg_arena_strdup(c->arena, data->failure));
+        return;
+    }
+    gather(c);
     const char *unsuitable = why_unsuitable(c);
     if (unsuitable) {
-        if (!is_refused_type(c)) {
-            leave_out(c, unsuitable);
+        if (!refuses_type(c)) {
+            leave_out(c, LG_REASON_UNSUITABLE, unsuitable);
         }
         return;
     }
-    const char *idle = unfired(&data->batch);
-    if (idle && !c->named && lg_input_was_fitted(what->scenario)) {
+    lg_cause idle = unfired(&data->batch);
+    if (idle != LG_CAUSE_NONE && !c->named && lg_input_was_fitted(what->scenario)) {
+        leave_out(c, LG_REASON_NOT_FIRED,
+                  lg_arena_printf(c->arena, "the fault changes nothing in %s input",
+                                  lg_dtype_name(c->passed->input.dtype)));
+    } else if (idle != LG_CAUSE_NONE) {
         settle(c, LG_UNTESTED, LG_REASON_NOT_FIRED,
-               lg_arena_printf(c->arena, "the fault is none in %s input",
-                               lg_dtype_name(c->passed->input.dtype)));
-        c->run->absent = true;
-    } else if (idle) {
-        settle(c, LG_UNTESTED, LG_REASON_NOT_FIRED,
-               lg_arena_printf(c->arena, "the fault did not fire: %s", idle));
-    } else if (column_failure && !expects_broken(what->scenario)) {
-        settle(c, LG_UNTESTED, LG_REASON_COLUMN_FAILED, lg_arena_strdup(c->arena, column_failure));
-    } else {
-        c->run->tried = lg_tried_by(what->kernel, c->passed, c->facts.run.reference);
-        c->refusal = what->kernel->policy != LG_POLICY_NONE ? data->refusal : (lg_refusal){0};
+               lg_arena_printf(c->arena, "the fault %s changed nothing in this batch",
+                               lg_cause_name(idle)));
+    } else if (c->column_failure && !expects_broken(what->scenario)) {
+        settle(c, LG_UNTESTED, LG_REASON_COLUMN_FAILED,
+               lg_arena_strdup(c->arena, c->column_failure));
+    } else if (what->kernel->policy != LG_POLICY_NONE) {
+        c->refusal = data->refusal;
     }
 }
 
@@ -229,61 +234,71 @@ static const double *total_weight_given(const running_case *c) {
     return &reference->total_weight;
 }
 
-// The call refuses the batch before any launch, as a checked call does.
-static void observe_refusal(running_case *c) {
+// A checked call refuses the batch: nothing is launched.
+static void refuse(running_case *c) {
     c->result->observation.refused_on_host = true;
     c->result->observation.failed_launch_index = -1;
     c->facts.run.refusal = &c->refusal;
-    if (c->is_refused_type) {
+    if (c->refused_type) {
         c->facts.run.reference = NULL; // of a batch that no loss was asked of
     }
-    c->facts.run_shows = lg_judge_run(&c->facts.run, c->arena);
+}
+
+// The run itself. A case that did not come to run is settled.
+static void launch(running_case *c, const lg_run_request *request) {
+    lg_observation *seen = &c->result->observation;
+    size_t first = c->diags->n;
+    if (!lg_device_run(c->device, request, seen, c->diags)) {
+        settle(c, LG_UNTESTED, LG_REASON_DEVICE_FAILED,
+               lg_last_error(c->arena, c->diags, first, "the device could not run the case"));
+    } else if (seen->not_run) {
+        leave_out(c, LG_REASON_UNSUITABLE, seen->not_run);
+    } else if (seen->earlier_launch) { // its error is no verdict on this batch
+        settle(c, LG_SKIPPED, LG_REASON_EARLIER_BATCH,
+               lg_arena_printf(
+                   c->arena, "not run: %s of a batch before had ended the context; %s at %s",
+                   seen->earlier_launch, seen->status_text ? seen->status_text : "no error",
+                   seen->surfaced_at ? seen->surfaced_at : "no call"));
+    } else {
+        c->run->coverage = lg_coverage_of(c->what->kernel, c->passed, c->facts.run.reference);
+        // A call without checks lets through what others refuse.
+        c->facts.run.refusal = c->data->refusal.cause != LG_CAUSE_NONE ? &c->data->refusal : NULL;
+    }
+}
+
+// Further runs, where the first one leaves a question: does a wrong result depend on the order of
+// blocks and warps, do right results keep the relations?
+static void observe_further(running_case *c, const lg_run_request *request) {
+    lg_observation *seen = &c->result->observation;
+    const lg_judgement *shows = &c->facts.run_shows;
+    if (shows->kernel_fault && shows->verdict == LG_WRONG_RESULT && seen->status == LG_STATUS_OK &&
+        !seen->race && !seen->barrier.text) {
+        seen->order = lg_find_order_dependence(c->device, request, seen, &seen->arena);
+    }
+    if (shows->verdict == LG_PASS && request->mode == LG_MODE_BLOCKING) {
+        lg_relations_observe(c->device, &c->data->relations, c->what, &c->facts, c->arena,
+                             c->diags);
+    }
 }
 
 static void observe(running_case *c) {
     if (c->settled) {
         return;
     }
-    if (c->refusal.cause != LG_CAUSE_NONE) {
-        observe_refusal(c);
-        return;
-    }
-    const lg_case *what = c->what;
-    lg_observation *seen = &c->result->observation;
-    lg_run_request request = {.kernel = what->kernel,
+    const lg_kernel *kernel = c->what->kernel;
+    lg_run_request request = {.kernel = kernel,
                               .batch = c->passed,
-                              .mode = what->mode,
+                              .mode = c->what->mode,
                               .total_weight = total_weight_given(c),
-                              .skip_host_checks = what->kernel->policy == LG_POLICY_NONE};
-    size_t first = c->diags->n;
-    if (!lg_device_run(c->device, &request, seen, c->diags)) {
-        settle(c, LG_UNTESTED, LG_REASON_DEVICE_FAILED,
-               lg_last_error(c->arena, c->diags, first, "the device could not run the case"));
-        return;
+                              .skip_host_checks = kernel->policy == LG_POLICY_NONE};
+    if (c->refusal.cause != LG_CAUSE_NONE) {
+        refuse(c);
+    } else {
+        launch(c, &request);
     }
-    if (seen->not_run) {
-        leave_out(c, seen->not_run);
-        return;
-    }
-    if (seen->earlier_launch) { // its error is no verdict on this batch, of which nothing ran
-        settle(c, LG_SKIPPED, LG_REASON_EARLIER_BATCH,
-               lg_arena_printf(
-                   c->arena, "not run: %s of a batch before had ended the context; %s at %s",
-                   seen->earlier_launch, seen->status_text ? seen->status_text : "no error",
-                   seen->surfaced_at ? seen->surfaced_at : "no call"));
-        return;
-    }
-    if (c->data->refusal.cause != LG_CAUSE_NONE) { // nothing guards this kernel
-        c->facts.run.refusal = &c->data->refusal;
-    }
-    lg_judgement shows = lg_judge_run(&c->facts.run, c->arena);
-    c->facts.run_shows = shows;
-    if (shows.kernel_fault && shows.verdict == LG_WRONG_RESULT && seen->status == LG_STATUS_OK &&
-        !seen->race && !seen->barrier.text) {
-        seen->order = lg_find_order_dependence(c->device, &request, seen, &seen->arena);
-    }
-    if (shows.verdict == LG_PASS && what->mode == LG_MODE_BLOCKING) {
-        lg_relations_observe(c->device, &c->data->relations, what, &c->facts, c->arena, c->diags);
+    if (!c->settled) {
+        c->facts.run_shows = lg_judge_run(&c->facts.run, c->arena);
+        observe_further(c, &request);
     }
 }
 
@@ -336,6 +351,20 @@ static void attribute(running_case *c) {
     c->result->attribution = grade(c);
 }
 
+// --- expect, place ------------------------------------------------------------------------------
+
+static void expect(running_case *c) {
+    lg_expect_check(c->result, c->arena);
+}
+
+// The run that the verdict rests on: the case's own, or one of a relation.
+static void place(running_case *c) {
+    const lg_relation_fact *relation = &c->facts.relation;
+    bool other = relation->broken && relation->run.observation;
+    lg_case_place(c->device, other ? relation->run.observation : &c->result->observation, c->passed,
+                  c->result, c->arena);
+}
+
 // --- the whole ----------------------------------------------------------------------------------
 
 static void release(running_case *c) {
@@ -352,32 +381,24 @@ void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
                      const lg_point_data *data, const char *column_failure,
                      const char *repro_prefix, lg_case_run *out, lg_diags *diags) {
     int64_t begun = now_ns();
-    *out = (lg_case_run){.result = {.what = what}};
-    out->result.repro = lg_case_repro(what, repro_prefix);
+    *out = (lg_case_run){.result = {.what = what, .repro = lg_case_repro(what, repro_prefix)}};
     running_case c = {.device = device,
                       .what = what,
                       .named = named,
+                      .column_failure = column_failure,
                       .data = data,
                       .arena = &out->arena,
                       .run = out,
                       .result = &out->result,
                       .diags = diags};
-    prepare(&c, column_failure);
+    prepare(&c);
     observe(&c);
     judge(&c);
     attribute(&c);
-    if (!out->absent) {
-        lg_expect_check(&out->result, &out->arena);
-        lg_case_place(device, c.passed, out);
-    }
+    expect(&c);
+    place(&c);
     release(&c);
     out->result.elapsed_ns = now_ns() - begun;
-}
-
-void lg_case_run_skip(lg_case_run *run) {
-    run->absent = false;
-    run->result.judged.verdict = LG_SKIPPED;
-    lg_expect_check(&run->result, &run->arena);
 }
 
 void lg_case_run_free(lg_case_run *run) {

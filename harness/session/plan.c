@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/session.h"
+#include "session/internal.h"
 
 #include "batch/batch.h"
 #include "support/alloc.h"

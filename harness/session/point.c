@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/session.h"
+// What the cases of a scenario point share.
+#include "session/internal.h"
 
 #include "attribute/attribute.h"
 #include "batch/batch.h"
@@ -14,15 +15,18 @@ const char *lg_last_error(lg_arena *arena, const lg_diags *diags, size_t from,
     return otherwise;
 }
 
-static const char *why_senseless(lg_point_data *data) {
+static lg_senseless find_senseless(lg_point_data *data) {
     lg_attribute_input input = {.batch = &data->batch, .reference = &data->reference};
     lg_finding finding;
     lg_attribute(&input, &finding);
-    bool senseless = finding.certain && (finding.cause == LG_CAUSE_VALUE_DOMAIN ||
-                                         finding.cause == LG_CAUSE_WRONG_HEAD_WIDTH);
-    const char *why = senseless ? lg_arena_strdup(&data->arena, finding.headline) : NULL;
+    lg_senseless found = {0};
+    if (finding.certain &&
+        (finding.cause == LG_CAUSE_VALUE_DOMAIN || finding.cause == LG_CAUSE_WRONG_HEAD_WIDTH)) {
+        found.cause = finding.cause;
+        found.text = lg_arena_strdup(&data->arena, finding.headline);
+    }
     lg_finding_free(&finding);
-    return why;
+    return found;
 }
 
 void lg_point_prepare(const lg_scenario *scenario, lg_point_data *data, lg_diags *diags) {
@@ -51,7 +55,7 @@ void lg_point_prepare(const lg_scenario *scenario, lg_point_data *data, lg_diags
     } else if (!lg_relations_make(scenario, &data->view, &data->relations)) {
         data->failure = "no memory for the relations";
     } else {
-        data->senseless = why_senseless(data);
+        data->senseless = find_senseless(data);
     }
 }
 

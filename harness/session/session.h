@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run: plan the cases, prove the columns, run, judge and attribute each case, tell the observers.
+// A run: plan the cases, prove each column (kernel × mode), run each case, report to the observers.
+//
+//   plan.c      scenario points × kernels × modes → cases
+//   prove*.c    does a column catch built-in bad batches? If not, its cases are untested
+//   point.c     what the cases of a point share: batch, reference, relations
+//   case.c      one case: prepare, observe, judge, attribute, expect, place
+//   expect.c    what a case must show, and whether it did
+//   coverage.c  which options that a manifest claims were run
+//   tally.c     the counts of a run and its exit code
+//   session.c   the workers, and the order in which observers hear of the cases
 #ifndef LG_SESSION_SESSION_H
 #define LG_SESSION_SESSION_H
 
@@ -58,7 +67,7 @@ typedef struct lg_plan_point {
     const lg_scenario *scenario; // with --seed applied
     int64_t first_case;
     int64_t n_cases;
-    bool further; // in a further type that its kernels offer: to be left out is nothing to tell
+    bool further; // in a further type that its kernels offer: it may vanish without a word
 } lg_plan_point;
 
 // One kernel × mode: what has to prove itself before its cases count.
@@ -71,8 +80,8 @@ typedef struct lg_plan_case {
     lg_case what;
     int64_t point;
     int64_t column;
-    // The scenario names this kernel without a wildcard: when it cannot take the batch that is said
-    // as `skipped`; a kernel that a pattern happened to catch is no case then.
+    // The scenario names this kernel without a wildcard: where it cannot take the batch, the case
+    // is `skipped`. A kernel that a wildcard matched is then no case.
     bool named;
 } lg_plan_case;
 
@@ -89,69 +98,27 @@ typedef struct lg_plan {
 } lg_plan;
 
 void lg_plan_build(const lg_session_options *options, lg_plan *plan);
-// Whether the command line lets a kernel through: all but mutants, which a pattern of it or of the
-// scenario (NULL: none) has to name.
-bool lg_plan_is_chosen(const lg_session_options *options, const lg_scenario *scenario,
-                       const lg_kernel *kernel);
 void lg_plan_free(lg_plan *plan);
 
 // The id: 16 hex digits over scenario name, point, effective seed, kernel, mode and device.
 void lg_case_id(const lg_scenario *scenario, const lg_kernel *kernel, lg_mode mode,
                 const char *device, char id[17]);
 
-// The command that runs exactly this case again, malloc'd; words a shell would change are quoted.
-char *lg_case_repro(const lg_case *what, const char *prefix);
-
-// --- The labels of a batch as a few bins for reports: in-range classes in at most 32 ranges of
-// equal width, every value outside [0, C) on its own while there are few.
+// --- What the cases of a scenario point share; const once prepared.
 
 enum { LG_MAX_LABEL_BINS = 64 };
 
-// Fills at most LG_MAX_LABEL_BINS ascending bins without empty ones; 0 when the targets are no
-// class indices. Every row is in one bin.
-int64_t lg_label_histogram(const lg_batch *batch, lg_label_bin bins[LG_MAX_LABEL_BINS]);
-
-// --- Which of the options that a manifest claims a case really put to a kernel: a green run says
-// nothing about the others.
-
-// Bit sets; dtypes and reductions as in lg_kernel. Forward and backward apart: each direction has
-// entries of its own.
-typedef struct lg_tried {
-    uint32_t options; // of tried.def
-    struct lg_tried_pass {
-        uint32_t inputs, targets, reductions;
-        uint32_t pairs[LG_N_DTYPES]; // by input type, the targets beside it: an entry each
-    } forward, backward;
-} lg_tried;
-
-lg_tried lg_tried_claimed(const lg_kernel *kernel);
-// Of one launched batch, as it was handed over; `reference` may be NULL.
-lg_tried lg_tried_by(const lg_kernel *kernel, const lg_batch *batch, const lg_reference *reference);
-void lg_tried_join(lg_tried *all, const lg_tried *more);
-// "weights, ignored rows, reduction sum, int32 targets, float16 input backward": what is claimed
-// and was not met; what neither direction met is told once. malloc'd; NULL: nothing.
-char *lg_tried_missing(const lg_tried *claimed, const lg_tried *met);
-
-// --- What the cases of a scenario point share: its batch, what a host check says of it, the
-// reference.
-
-// What all cases of a point share; const once prepared.
 typedef struct lg_point_data {
     lg_arena arena;
     lg_batch batch;
-    // The batch as the kernel sees it: `target` is what is handed to the device. Borrows from
-    // `batch`.
-    lg_batch view;
+    lg_batch view; // of `batch`, as the kernel sees it: its target is the device's. Borrows from it
     lg_refusal refusal;     // cause NONE: accepted
     lg_reference reference; // of `view`; only when `has_reference`: a refused batch has none
     bool has_reference;
     // Of the labels as they are intended; only when the device is given others (a misread dtype).
     lg_reference intended;
     bool has_intended;
-    // Why a right loss of this batch means nothing, whatever the kernel, or NULL: probabilities
-    // where their logarithms are expected, target probabilities that do not add up to 1, a softmax
-    // over one class. No kernel can signal that.
-    const char *senseless;
+    lg_senseless senseless;
     lg_relations relations; // other ways to write the batch, when the scenario asks for them
     int64_t n_labels;
     lg_label_bin labels[LG_MAX_LABEL_BINS];
@@ -162,31 +129,38 @@ typedef struct lg_point_data {
 // `diags` and to `failure`.
 void lg_point_prepare(const lg_scenario *scenario, lg_point_data *data, lg_diags *diags);
 void lg_point_free(lg_point_data *data);
-// The first error since `from`, in `arena`; `otherwise` when there is none.
-const char *lg_last_error(lg_arena *arena, const lg_diags *diags, size_t from,
-                          const char *otherwise);
+
+// --- Which of the options that a manifest claims a case ran: a green run says nothing of the
+// others.
+
+// Bit sets; dtypes and reductions as in lg_kernel. Forward and backward apart: each direction has
+// entries of its own.
+typedef struct lg_coverage {
+    uint32_t options; // of coverage.def
+    struct lg_coverage_pass {
+        uint32_t inputs, targets, reductions;
+        uint32_t pairs[LG_N_DTYPES]; // by input type, the targets beside it: an entry each
+    } forward, backward;
+} lg_coverage;
 
 // --- One case, run on its point's shared data.
 
-// A case's result with the memory of its strings. `absent`: the kernel cannot take this batch, and
-// nobody asked for it by name, so it is no case; `result.reason` says why.
+// A case's result with the memory of its strings.
 typedef struct lg_case_run {
     lg_arena arena;
     lg_case_result result;
-    lg_tried tried; // what the batch put to the kernel
+    lg_coverage coverage; // of what was launched
+    // Skipped, and nobody asked for this kernel by its name: not a case, unless no other one of its
+    // point is.
     bool absent;
 } lg_case_run;
 
-// `column_failure`: why the column is not proven, or NULL. Such a case is untested, unless its
-// scenario expects the kernel to be broken. Fills verdict, finding, expectation.
+// `named`: as in lg_plan_case. `column_failure`: why the column is not proven, or NULL. Such a case
+// is untested, unless its scenario expects the kernel to be broken. Errors of lossgate itself go to
+// `diags`, and the case is untested.
 void lg_case_run_one(lg_device_session *device, const lg_case *what, bool named,
                      const lg_point_data *data, const char *column_failure,
                      const char *repro_prefix, lg_case_run *out, lg_diags *diags);
-// Fills the place of a result that is not as expected, as far as it is known; `passed`: the batch
-// as the kernel is given it, or NULL.
-void lg_case_place(lg_device_session *device, const lg_batch *passed, lg_case_run *run);
-// Turns an absent case into a `skipped` one.
-void lg_case_run_skip(lg_case_run *run);
 void lg_case_run_free(lg_case_run *run);
 
 #endif

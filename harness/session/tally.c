@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Reasons told of a kernel that no case launched: the most frequent ones.
-enum { MAX_REASONS = 32, MAX_TOLD = 3 };
+// Reasons why no case launched a kernel: how many are kept, and how many of them are printed.
+enum { MAX_REASONS = 32, MAX_PRINTED = 3 };
 
 typedef struct reason {
     char *text;
@@ -18,7 +18,7 @@ typedef struct reason {
 
 struct lg_kernel_tally {
     int64_t n_launched;
-    lg_tried met;
+    lg_coverage run; // of all its cases
     int n_reasons;
     reason reasons[MAX_REASONS];
 };
@@ -58,11 +58,11 @@ static void add_reason(lg_kernel_tally *kernel, const char *text) {
 
 void lg_tally_absent(lg_tally *tally, const lg_case_run *run) {
     add_reason(tally_of(tally, run),
-               run->result.judged.text ? run->result.judged.text : "not said");
+               run->result.judged.text ? run->result.judged.text : "no reason is known");
 }
 
 // That a batch is not run may be what a scenario is about.
-static bool is_meant_skip(const lg_case_result *result) {
+static bool is_expected_skip(const lg_case_result *result) {
     const lg_expect *expect = &result->what->scenario->expect;
     return result->as_expected && expect->has_verdict && expect->verdict == LG_SKIPPED;
 }
@@ -72,7 +72,7 @@ static void count(lg_run_summary *summary, const lg_case_result *result) {
     summary->by_verdict[result->judged.verdict]++;
     if (result->judged.verdict == LG_UNTESTED && !result->as_expected) {
         summary->n_untested++;
-    } else if (result->judged.verdict == LG_SKIPPED && !is_meant_skip(result)) {
+    } else if (result->judged.verdict == LG_SKIPPED && !is_expected_skip(result)) {
         summary->n_skipped++;
         summary->n_not_expected += !result->as_expected;
     } else if (result->as_expected) {
@@ -94,7 +94,7 @@ void lg_tally_case(lg_tally *tally, const lg_case_run *run) {
         add_reason(kernel, "refused by a host check, before any launch");
     } else {
         kernel->n_launched++;
-        lg_tried_join(&kernel->met, &run->tried);
+        lg_coverage_add(&kernel->run, &run->coverage);
     }
 }
 
@@ -110,11 +110,11 @@ static const char *why_none(lg_tally *tally, lg_kernel_tally *kernel) {
     }
     qsort(kernel->reasons, (size_t)kernel->n_reasons, sizeof(*kernel->reasons), by_count);
     lg_str text = {0};
-    for (int i = 0; i < kernel->n_reasons && i < MAX_TOLD; i++) {
+    for (int i = 0; i < kernel->n_reasons && i < MAX_PRINTED; i++) {
         lg_str_printf(&text, "%s%s (%" PRId64 ")", i ? "; " : "", kernel->reasons[i].text,
                       kernel->reasons[i].n);
     }
-    if (kernel->n_reasons > MAX_TOLD) {
+    if (kernel->n_reasons > MAX_PRINTED) {
         lg_str_add(&text, "; …");
     }
     const char *kept = lg_arena_strdup(&tally->arena, lg_str_text(&text));
@@ -130,11 +130,11 @@ static bool fill_gap(lg_tally *tally, int64_t index, lg_kernel_gap *gap) {
         gap->why_none = why_none(tally, seen);
         return true;
     }
-    lg_tried claimed = lg_tried_claimed(kernel);
-    char *missing = lg_tried_missing(&claimed, &seen->met);
-    gap->never_tried = missing ? lg_arena_strdup(&tally->arena, missing) : NULL;
+    lg_coverage claimed = lg_coverage_claimed(kernel);
+    char *missing = lg_coverage_missing(&claimed, &seen->run);
+    gap->never_tested = missing ? lg_arena_strdup(&tally->arena, missing) : NULL;
     free(missing);
-    return gap->never_tried != NULL;
+    return gap->never_tested != NULL;
 }
 
 static int exit_code(const lg_run_summary *summary) {

@@ -26,7 +26,7 @@ static bool bind_choice_field(lg_binder *binder, lg_yaml_node *node, const char 
 }
 
 static bool bind_choice_set(lg_binder *binder, lg_yaml_node *node, const char *what,
-                            const lg_field *field, uint32_t *set) {
+                            const lg_field *field, uint64_t *set) {
     if (!lg_bind_is_list(binder, node, what)) {
         return false;
     }
@@ -43,7 +43,7 @@ static bool bind_choice_set(lg_binder *binder, lg_yaml_node *node, const char *w
             ok = false;
             continue;
         }
-        uint32_t bit = UINT32_C(1) << (field->first + index);
+        uint64_t bit = UINT64_C(1) << (field->first + index);
         if (*set & bit) {
             ok = lg_yaml_error(binder->doc, node->items[i], binder->diags, "%s lists '%s' twice",
                                what, choices[index]);

@@ -20,7 +20,7 @@ typedef enum lg_field_type {
     LG_FIELD_CHOICE,     // int (an enum): choices[i] is stored as first + i
     LG_FIELD_I64_LIST,   // lg_i64_list, each item in [min, max]
     LG_FIELD_TEXT_LIST,  // lg_str_list
-    LG_FIELD_CHOICE_SET, // uint32_t: bit (first + i) for each of a list of choices
+    LG_FIELD_CHOICE_SET, // uint64_t: bit (first + i) for each of a list of choices
     LG_FIELD_MAP,        // a nested table; `offset` is where its fields' offsets start
     LG_FIELD_CUSTOM,     // `read` does it
 } lg_field_type;

@@ -13,7 +13,6 @@
 #include "batch/batch.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 // Whether a value written by a fault would be a class, ignored, or none at all.
 static inline bool draw_is_usable(const draw *d, int64_t value, int64_t width) {
@@ -31,11 +30,11 @@ static inline bool draw_fault(draw *d, lg_cause cause, int64_t width, lg_fault_s
     }
     if (cause == LG_CAUSE_TARGET_DTYPE) {
         double u = draw_uniform(d);
-        fault->where = u < LG_PRIOR_DTYPE_PAIRS                         ? "int32_as_int64"
-                       : u < LG_PRIOR_DTYPE_PAIRS + LG_PRIOR_DTYPE_WIDE ? "int32_wrap"
-                                                                        : "sign_bytes";
+        fault->where = u < LG_PRIOR_DTYPE_PAIRS                         ? LG_FORM_INT32_AS_INT64
+                       : u < LG_PRIOR_DTYPE_PAIRS + LG_PRIOR_DTYPE_WIDE ? LG_FORM_INT32_WRAP
+                                                                        : LG_FORM_SIGN_BYTES;
         fault->count = draw_stray_rows(d, n);
-        return strcmp(fault->where, "sign_bytes") != 0 || (width > 128 && width <= 256);
+        return fault->where != LG_FORM_SIGN_BYTES || (width > 128 && width <= 256);
     }
     if (cause == LG_CAUSE_FLOAT_TARGETS) {
         double u = draw_uniform(d);
@@ -275,7 +274,7 @@ static inline bool draw_batch(draw *d, world in, uint64_t seed, int64_t index, d
     for (int i = 0; possible && i < s->n_faults; i++) {
         lg_cause kind = s->faults[i].kind;
         possible = draw_fault(d, kind, width, &s->faults[i], i ? d->more_values : d->values);
-        bool wrap = s->faults[i].where && strcmp(s->faults[i].where, "int32_wrap") == 0;
+        bool wrap = s->faults[i].where == LG_FORM_INT32_WRAP;
         packed =
             packed || kind == LG_CAUSE_FLOAT_TARGETS || (kind == LG_CAUSE_TARGET_DTYPE && !wrap);
     }

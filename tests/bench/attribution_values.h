@@ -11,10 +11,6 @@
 
 enum { DRAW_MAX_ENTRIES = 1 << 15 };
 
-static inline const char *draw_one_of(draw *d, int n, const char *const *names) {
-    return names[draw_below(d, n)];
-}
-
 static inline double draw_number(draw *d, int n, const double *numbers) {
     return numbers[draw_below(d, n)];
 }
@@ -36,19 +32,22 @@ static inline void draw_value_fault(draw *d, lg_fault_spec *fault) {
     fault->count = draw_size(d, 8);
     loss->kind = draw_uniform(d) < 0.5 ? LG_NLL_LOSS : LG_CROSS_ENTROPY;
     if (fault->kind == LG_CAUSE_VALUE_DOMAIN) {
-        static const char *const forms[] = {"probabilities", "logits", "negative", "unnormalised"};
-        fault->where = draw_one_of(d, 4, forms);
-        targets->probabilities = fault->where[0] == 'n' || fault->where[0] == 'u';
+        static const lg_fault_form forms[] = {LG_FORM_PROBABILITIES, LG_FORM_RAW_LOGITS,
+                                              LG_FORM_NEGATIVE, LG_FORM_UNNORMALISED};
+        fault->where = forms[draw_below(d, 4)];
+        targets->probabilities =
+            fault->where == LG_FORM_NEGATIVE || fault->where == LG_FORM_UNNORMALISED;
         loss->kind = targets->probabilities ? LG_CROSS_ENTROPY : LG_NLL_LOSS;
     } else if (fault->kind == LG_CAUSE_SHAPE_LAYOUT) {
-        static const char *const forms[] = {"batch", "rank", "class_last"};
-        fault->where = draw_one_of(d, 3, forms);
+        static const lg_fault_form forms[] = {LG_FORM_BATCH, LG_FORM_RANK, LG_FORM_CLASS_LAST};
+        fault->where = forms[draw_below(d, 3)];
     } else if (fault->kind == LG_CAUSE_BCE_RANGE) {
-        static const char *const forms[] = {"input", "target"};
+        static const lg_fault_form forms[] = {LG_FORM_INPUT_OUTSIDE, LG_FORM_TARGET_OUTSIDE};
         static const double numbers[] = {1.5, -0.25, 2, 1.0078125, 255, -1};
-        fault->where = draw_one_of(d, 2, forms);
+        fault->where = forms[draw_below(d, 2)];
         fault->number = draw_number(d, 6, numbers);
-        loss->kind = fault->where[0] == 't' && draw_uniform(d) < 0.5 ? LG_BCE_WITH_LOGITS : LG_BCE;
+        bool target = fault->where == LG_FORM_TARGET_OUTSIDE;
+        loss->kind = target && draw_uniform(d) < 0.5 ? LG_BCE_WITH_LOGITS : LG_BCE;
     } else if (fault->kind == LG_CAUSE_WEIGHT_VECTOR) {
         static const double numbers[] = {-1, INFINITY, NAN, 0, 0};
         fault->number = draw_number(d, 5, numbers);
@@ -60,11 +59,11 @@ static inline void draw_value_fault(draw *d, lg_fault_spec *fault) {
             loss->kind = draw_uniform(d) < 0.5 ? LG_BCE : LG_BCE_WITH_LOGITS;
         }
     } else if (fault->kind == LG_CAUSE_NO_SUPERVISED_ROW) {
-        static const char *const forms[] = {"ignored", "zero_weight"};
-        fault->where = draw_one_of(d, 2, forms);
+        static const lg_fault_form forms[] = {LG_FORM_IGNORED, LG_FORM_ZERO_WEIGHT};
+        fault->where = forms[draw_below(d, 2)];
     } else {
         static const lg_dtype types[] = {LG_INT16, LG_INT8, LG_BOOL};
-        fault->where = "refused";
+        fault->where = LG_FORM_REFUSED;
         fault->dtype = types[draw_below(d, 3)];
     }
     targets->probabilities =

@@ -8,13 +8,13 @@ out*
 has smoke/plain_ignored_rows
 has faults/plain_label_faults
 has  0 not, 0 untested,
-hasnt never tried
+hasnt never tested
 hasnt nothing was proven
 exit 0
 # What a run did not put to it is told.
 run run s/smoke/plain_large_logits.yaml --kernels ce_half.yaml
 out*
-has never tried: ignored rows, invalid rows (my_half/mean)
+has never tested: ignored rows, invalid rows (my_half/mean)
 exit 0
 # A green run never means that the kernel was not launched: here every case is refused before that.
 file refused.yaml

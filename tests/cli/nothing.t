@@ -83,5 +83,5 @@ file idle.yaml
 |   - {kind: wrong_head_width, head_width: 3}
 run run --kernel nll_loss/reduce/nan --mode blocking idle.yaml
 out*
-has untested: the fault did not fire: wrong_head_width
+has untested: the fault wrong_head_width changed nothing in this batch
 exit 3

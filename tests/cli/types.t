@@ -7,7 +7,7 @@ run run s/smoke s/faults s/metamorphic --kernels ce_types.yaml --jobs 2
 out*
 err*
 has  0 not, 0 untested,
-hasnt never tried
+hasnt never tested
 hasnt nothing was proven
 exit 0
 shell grep -c '"point":"[^"]*batch.logits.dtype=float16 batch.targets.dtype=uint8"' out/cases.jsonl | awk '{print ($1 > 5)}'
@@ -24,7 +24,7 @@ file both.yaml
 run run one.yaml both.yaml --kernels ce_types.yaml --mode blocking
 out*
 err*
-has never tried: invalid rows, float16 input, uint8 targets, float64 input with int64 targets, float32 input with int32 targets, float32 input backward, int64 targets backward (my_types/rows)
+has never tested: invalid rows, float16 input, uint8 targets, float64 input with int64 targets, float32 input with int32 targets, float32 input backward, int64 targets backward (my_types/rows)
 exit 0
 # One entry's guard is gone, forward and backward.
 shell sed 's/assert(label >= 0/assert((sizeof(T) == 8 \&\& sizeof(L) == 1) || label >= 0/' ce_types.cu > b/ce_types.cu

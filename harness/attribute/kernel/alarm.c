@@ -2,7 +2,6 @@
 // A signal on a valid batch: which of its labels the guard refuses, by the rows that were
 // signalled.
 #include "attribute/kernel/internal.h"
-#include "device/internal.h"
 #include "labels/labels.h"
 
 #include <inttypes.h>
@@ -16,7 +15,7 @@ typedef struct refusal_kind {
 } refusal_kind;
 
 static bool has_labels(const lg_suspicion *s) {
-    return s->d->targets_fit && !s->batch->target_is_probability;
+    return s->targets_fit && !s->batch->target_is_probability;
 }
 
 static bool is_last(const lg_suspicion *s, int64_t row) {
@@ -35,7 +34,7 @@ static bool is_ignored_outside(const lg_suspicion *s, int64_t row) {
 
 // Labels without a type of their own are handed over in the kernel's.
 static bool device_reads_bytes(const lg_suspicion *s) {
-    const lg_kernel *kernel = s->d->input->kernel;
+    const lg_kernel *kernel = s->kernel;
     lg_dtype dtype = lg_batch_device_target(s->batch)->dtype;
     uint32_t wider = 1u << LG_INT64 | 1u << LG_INT32 | 1u << LG_INT16;
     bool own =
@@ -85,17 +84,12 @@ static int64_t threads_of(const int64_t size[3]) {
 
 static void find_stage(alarm *a) {
     const lg_observation *seen = a->s->seen;
-    const lg_kernel *kernel = a->s->d->input->kernel;
-    int at = seen->failed_launch_index;
-    if (!kernel || !seen->launches || at < 0 || at >= seen->n_launches) {
+    const lg_stage *stage = a->s->kernel ? lg_observation_failed_stage(seen, a->s->kernel) : NULL;
+    if (!stage || !stage->recorder) {
         return;
     }
-    int stage = seen->launches[at].stage;
-    if (stage < 0 || stage >= kernel->n_stages || !kernel->stages[stage].recorder) {
-        return;
-    }
-    a->stage = &kernel->stages[stage];
-    a->launch = &seen->launches[at];
+    a->stage = stage;
+    a->launch = &seen->launches[seen->failed_launch_index];
     a->n_threads = threads_of(a->launch->grid) * threads_of(a->launch->block);
     a->sizes = lg_sizes_measure(a->s->batch);
     a->sizes.block_x = a->launch->block[0];
@@ -129,12 +123,12 @@ static double explain_records(const alarm *a, const refusal_kind *kind, int64_t 
     const lg_observation *seen = a->s->seen;
     for (int64_t i = 0; i < seen->n_records; i++) {
         int64_t at = seen->records[i].row;
-        if (at < 0 || at >= a->s->d->n_rows || !kind->refuses(a->s, at)) {
+        if (at < 0 || at >= a->s->n_rows || !kind->refuses(a->s, at)) {
             return 0;
         }
     }
     *row = seen->records[0].row;
-    for (int64_t at = 0; seen->n_records_dropped == 0 && at < a->s->d->n_rows; at++) {
+    for (int64_t at = 0; seen->n_records_dropped == 0 && at < a->s->n_rows; at++) {
         bool found = !kind->refuses(a->s, at);
         for (int64_t i = 0; !found && i < seen->n_records; i++) {
             found = seen->records[i].row == at;
@@ -151,9 +145,9 @@ static double explain_records(const alarm *a, const refusal_kind *kind, int64_t 
 static double explain_asserts(alarm *a, const refusal_kind *kind, int64_t *row) {
     const lg_observation *seen = a->s->seen;
     bool *told = lg_arena_array(a->s->arena, (size_t)seen->n_asserts_kept, sizeof *told);
-    bool whole = seen->n_asserts == seen->n_asserts_kept && a->s->d->n_rows <= a->n_threads;
+    bool whole = seen->n_asserts == seen->n_asserts_kept && a->s->n_rows <= a->n_threads;
     bool silent = false;
-    for (int64_t at = 0; at < a->s->d->n_rows; at++) {
+    for (int64_t at = 0; at < a->s->n_rows; at++) {
         if (!kind->refuses(a->s, at)) {
             continue;
         }
@@ -179,7 +173,7 @@ static double explain_asserts(alarm *a, const refusal_kind *kind, int64_t *row) 
 
 // Without a place, any refused row explains the signal.
 static double explain_signal(const alarm *a, const refusal_kind *kind, int64_t *row) {
-    for (int64_t at = 0; at < a->s->d->n_rows; at++) {
+    for (int64_t at = 0; at < a->s->n_rows; at++) {
         if (kind->refuses(a->s, at)) {
             *row = at;
             return 1;
@@ -201,17 +195,8 @@ static double explain(alarm *a, const refusal_kind *kind, int64_t *row) {
 // Whether the launch that failed was given the labels. One that was not tests something else: its
 // signal is no word about the loss.
 static bool failed_launch_has_labels(const lg_suspicion *s) {
-    const lg_kernel *kernel = s->d->input->kernel;
-    const char *entry = s->seen->failed_launch;
-    for (int i = 0; kernel && entry && i < kernel->n_stages; i++) {
-        const lg_stage *stage = &kernel->stages[i];
-        size_t n = strcspn(stage->entry, "{"); // types and policy follow
-        if (strncmp(stage->entry, entry, n) != 0 || (!stage->entry[n] && entry[n])) {
-            continue;
-        }
-        return lg_stage_takes(stage, LG_ARG_TARGET);
-    }
-    return true;
+    const lg_stage *failed = s->kernel ? lg_observation_failed_stage(s->seen, s->kernel) : NULL;
+    return !failed || lg_stage_takes(failed, LG_ARG_TARGET);
 }
 
 static const char *alarm_text(const lg_suspicion *s, const refusal_kind *kind, int64_t row) {

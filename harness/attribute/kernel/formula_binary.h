@@ -33,7 +33,7 @@ typedef struct lg_formula_row {
 } lg_formula_row;
 
 // Each ends with a row without a formula.
-extern const lg_formula_row lg_bce_losses[], lg_bce_gradients[];       // attribute_formula_bce.c
-extern const lg_formula_row lg_logits_losses[], lg_logits_gradients[]; // attribute_formula_logits.c
+extern const lg_formula_row lg_bce_losses[], lg_bce_gradients[];       // formula_bce.c
+extern const lg_formula_row lg_logits_losses[], lg_logits_gradients[]; // formula_logits.c
 
 #endif

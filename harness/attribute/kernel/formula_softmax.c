@@ -225,7 +225,7 @@ lg_cause lg_suspect_softmax_formula(const lg_suspicion *s, int64_t *n_telling, c
     const lg_reference *r = s->reference;
     const lg_loss_options *options = &s->batch->loss;
     if (options->kind != LG_CROSS_ENTROPY || r->n_invalid > 0 || !r->row_max || !r->row_rest ||
-        !(s->d->targets_fit || s->batch->target_is_probability)) {
+        !(s->targets_fit || s->batch->target_is_probability)) {
         return LG_CAUSE_NONE;
     }
     bool loss_off = lg_formula_loss_is_off(s);
@@ -233,7 +233,7 @@ lg_cause lg_suspect_softmax_formula(const lg_suspicion *s, int64_t *n_telling, c
     if (!loss_off && !gradient_off) {
         return LG_CAUSE_NONE;
     }
-    bool plain = s->d->targets_fit && options->label_smoothing == 0;
+    bool plain = s->targets_fit && options->label_smoothing == 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].loss == log_of_softmax && !plain) {
             continue;

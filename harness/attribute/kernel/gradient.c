@@ -40,7 +40,7 @@ static lg_cause suspect_padded_gradient(const lg_suspicion *s, const char **why)
     double log_extra = NAN;
     double least = INFINITY;
     double most = -INFINITY;
-    for (int64_t row = 0; row < s->d->n_rows; row++) {
+    for (int64_t row = 0; row < s->n_rows; row++) {
         row_sums sums;
         if (!lg_row_is_live(s, row)) {
             continue;
@@ -69,7 +69,7 @@ static lg_cause suspect_padded_gradient(const lg_suspicion *s, const char **why)
 lg_cause lg_suspect_padded_gradient(const lg_suspicion *s, const char **why) {
     const lg_output *gradient = s->gradient;
     bool plain = s->batch->loss.kind == LG_CROSS_ENTROPY && !s->batch->target_is_probability &&
-                 s->batch->loss.label_smoothing == 0 && s->d->targets_fit;
+                 s->batch->loss.label_smoothing == 0 && s->targets_fit;
     bool whole = lg_output_exists(gradient) && gradient->n == lg_tensor_numel(&s->batch->input) &&
                  s->reference->n_invalid == 0;
     return plain && whole ? suspect_padded_gradient(s, why) : LG_CAUSE_NONE;
@@ -109,7 +109,7 @@ bool lg_gradient_rows_scale(const lg_suspicion *s) {
     bool scale = true;
     lg_gradient_view right = lg_gradient_open(s->batch, s->reference);
     for (int64_t row = 0; row < right.n_rows && scale; row++) {
-        bool live = lg_batch_is_binary(s->batch) || !s->d->targets_fit || lg_row_is_live(s, row);
+        bool live = lg_batch_is_binary(s->batch) || !s->targets_fit || lg_row_is_live(s, row);
         scale = !live || row_scales(s, &right, row);
     }
     lg_gradient_close(&right);

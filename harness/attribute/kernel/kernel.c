@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's own fault, from what was observed on a batch that gave it no excuse. Each test below
-// recomputes what one kind of broken kernel would have returned, and the finding names the first
-// kind whose number it was; where none fits, the options in use say what is left.
 #include "attribute/kernel/internal.h"
 #include "labels/labels.h"
 
@@ -93,12 +90,15 @@ static int guess_memory(const lg_suspicion *s, lg_guess *out) {
     return n;
 }
 
-static bool begin(const lg_diagnosis *d, lg_suspicion *s) {
-    *s = (lg_suspicion){.d = d,
-                        .batch = d->batch,
-                        .reference = d->input->reference,
-                        .seen = d->input->observation,
-                        .arena = &d->finding->arena};
+static bool begin(const lg_kernel_run *run, lg_suspicion *s) {
+    *s = (lg_suspicion){.run = run,
+                        .kernel = run->kernel,
+                        .n_rows = run->n_rows,
+                        .targets_fit = run->targets_fit,
+                        .batch = run->batch,
+                        .reference = run->reference,
+                        .seen = run->observation,
+                        .arena = run->arena};
     if (!s->seen || !s->reference) {
         return false;
     }
@@ -107,10 +107,10 @@ static bool begin(const lg_diagnosis *d, lg_suspicion *s) {
     s->total_weight = lg_observation_output(s->seen, LG_ARG_TOTAL_WEIGHT);
     // Sixteen roundings of the output type: far above a right kernel's error, far below a broken
     // one's.
-    s->slack = d->batch->input.dtype == LG_FLOAT64   ? 0x1p-44
-               : d->batch->input.dtype == LG_FLOAT32 ? 0x1p-18
-               : d->batch->input.dtype == LG_FLOAT16 ? 0x1p-7
-                                                     : 0x1p-4;
+    s->slack = run->batch->input.dtype == LG_FLOAT64   ? 0x1p-44
+               : run->batch->input.dtype == LG_FLOAT32 ? 0x1p-18
+               : run->batch->input.dtype == LG_FLOAT16 ? 0x1p-7
+                                                       : 0x1p-4;
     return true;
 }
 
@@ -157,9 +157,9 @@ static int guess_numbers(const lg_suspicion *s, lg_guess *out) {
     return n;
 }
 
-int lg_diagnose_kernel(const lg_diagnosis *d, lg_guess *out) {
+int lg_kernel_guess(const lg_kernel_run *run, lg_guess *out) {
     lg_suspicion s;
-    if (!begin(d, &s)) {
+    if (!begin(run, &s)) {
         return 0;
     }
     const char *why = NULL;
@@ -198,25 +198,25 @@ static bool row_was_signalled(const lg_suspicion *s, int64_t row) {
             return true;
         }
     }
-    if (s->d->input->kernel->policy == LG_POLICY_REPORT) {
+    if (s->kernel->policy == LG_POLICY_REPORT) {
         return s->seen->n_records_dropped > 0;
     }
     if (!s->loss || !s->loss->values) {
         return true; // Nothing came back that anybody could use.
     }
-    bool per_row = !s->reference->scalar && s->loss->n == s->d->n_rows;
+    bool per_row = !s->reference->scalar && s->loss->n == s->n_rows;
     return isnan(s->loss->values[per_row ? row : 0]);
 }
 
-lg_cause lg_diagnose_guard(const lg_diagnosis *d, const char **evidence) {
+lg_cause lg_kernel_missed_rows(const lg_kernel_run *run, const char **evidence) {
     lg_suspicion s;
-    const lg_kernel *kernel = d->input->kernel;
-    if (!kernel || kernel->policy == LG_POLICY_NONE || d->input->refusal || !begin(d, &s) ||
+    const lg_kernel *kernel = run->kernel;
+    if (!kernel || kernel->policy == LG_POLICY_NONE || run->refusal || !begin(run, &s) ||
         s.seen->refused_on_host || s.seen->status != LG_STATUS_OK || s.seen->n_asserts > 0 ||
-        !d->targets_fit || d->misread || d->batch->target_is_probability) {
+        !run->targets_fit || run->is_misread || run->batch->target_is_probability) {
         return LG_CAUSE_NONE;
     }
-    int64_t width = lg_batch_head_width(d->batch);
+    int64_t width = lg_batch_head_width(run->batch);
     int64_t n_missed = 0;
     int64_t n_at_width = 0;
     int64_t first = -1;

@@ -82,14 +82,14 @@ static double rounded_to(lg_dtype dtype, double value) {
 static lg_cause suspect_label_type(const lg_suspicion *s, const char **why) {
     const lg_batch *batch = s->batch;
     const lg_dtype types[] = {LG_FLOAT16, LG_BFLOAT16, LG_FLOAT32};
-    bool plain = batch->loss.kind == LG_NLL_LOSS && !s->reference->scalar && s->d->targets_fit &&
+    bool plain = batch->loss.kind == LG_NLL_LOSS && !s->reference->scalar && s->targets_fit &&
                  !lg_tensor_exists(&batch->weight);
     int64_t width = lg_batch_head_width(batch);
     int64_t spatial = lg_batch_spatial(batch);
     for (size_t k = 0; plain && k < sizeof types / sizeof *types; k++) {
         int64_t first = -1;
         bool all = true;
-        for (int64_t row = 0; row < s->d->n_rows && all; row++) {
+        for (int64_t row = 0; row < s->n_rows && all; row++) {
             if (lg_is_near(s, s->loss->values[row], s->reference->loss[row])) {
                 continue;
             }

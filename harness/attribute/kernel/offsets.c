@@ -136,12 +136,12 @@ static bool is_cut(const lg_suspicion *s, const search *find, const char *name, 
 
 // The far view whose buffer was left, or NULL.
 static const lg_tensor *left_view(const lg_suspicion *s) {
-    const char *name = s->seen->memory.buffer;
+    const lg_memory_finding *memory = &s->seen->memory;
     const lg_tensor *target = lg_batch_device_target(s->batch);
-    if (name && strcmp(name, "input") == 0 && s->batch->input.is_far) {
+    if (memory->buffer && memory->buffer_arg == LG_ARG_INPUT && s->batch->input.is_far) {
         return &s->batch->input;
     }
-    return name && strcmp(name, "target") == 0 && target->is_far ? target : NULL;
+    return memory->buffer && memory->buffer_arg == LG_ARG_TARGET && target->is_far ? target : NULL;
 }
 
 bool lg_reaches_beyond_32_bits(const lg_batch *batch) {

@@ -35,7 +35,7 @@ static double shifted_loss(const lg_suspicion *s, int64_t element, double extra,
     }
     double sum = 0;
     int64_t n = 0;
-    for (int64_t row = 0; row < s->d->n_rows; row++) {
+    for (int64_t row = 0; row < s->n_rows; row++) {
         if (batch->target_is_probability || lg_label_of(s, row) != batch->loss.ignore_index) {
             sum += extra > 0 ? padding_shift(s, row, extra) : constant;
             n++;
@@ -134,7 +134,7 @@ static double shard_smoothed(const lg_suspicion *s, int64_t row, smoothing as) {
 static bool is_shard_smoothed(const lg_suspicion *s, smoothing as) {
     double sum = 0;
     int64_t n_live = 0;
-    for (int64_t row = 0; row < s->d->n_rows; row++) {
+    for (int64_t row = 0; row < s->n_rows; row++) {
         if (!lg_row_is_live(s, row)) {
             continue;
         }
@@ -152,7 +152,7 @@ static bool is_shard_smoothed(const lg_suspicion *s, smoothing as) {
 
 static lg_cause suspect_shard_smoothing(const lg_suspicion *s, const char **why) {
     int64_t width = lg_batch_head_width(s->batch);
-    if (!(s->batch->loss.label_smoothing > 0) || !s->d->targets_fit) {
+    if (!(s->batch->loss.label_smoothing > 0) || !s->targets_fit) {
         return LG_CAUSE_NONE;
     }
     for (int shards = 2; shards <= 8; shards++) {
@@ -196,7 +196,7 @@ static lg_cause suspect_constant_shift(const lg_suspicion *s, const char **why) 
 lg_cause lg_suspect_softmax(const lg_suspicion *s, const char **why) {
     const lg_batch *batch = s->batch;
     bool plain = batch->loss.kind == LG_CROSS_ENTROPY && !lg_tensor_exists(&batch->weight) &&
-                 (batch->target_is_probability || s->d->targets_fit);
+                 (batch->target_is_probability || s->targets_fit);
     if (!plain) {
         return LG_CAUSE_NONE;
     }
@@ -235,7 +235,7 @@ static double weight_of_row(const lg_suspicion *s, int64_t row) {
 static bool is_loss_without(const lg_suspicion *s, int64_t n_warps, int64_t out) {
     const lg_reference *r = s->reference;
     double sum = 0;
-    for (int64_t row = 0; row < s->d->n_rows; row++) {
+    for (int64_t row = 0; row < s->n_rows; row++) {
         if (!lg_row_is_live(s, row)) {
             continue;
         }
@@ -254,7 +254,7 @@ static bool is_loss_without(const lg_suspicion *s, int64_t n_warps, int64_t out)
 lg_cause lg_suspect_left_out_warp(const lg_suspicion *s, const char **why) {
     const lg_batch *batch = s->batch;
     bool plain = batch->loss.kind == LG_CROSS_ENTROPY && !batch->target_is_probability &&
-                 s->d->targets_fit && batch->loss.label_smoothing == 0;
+                 s->targets_fit && batch->loss.label_smoothing == 0;
     int64_t width = lg_batch_head_width(batch);
     for (int64_t n = 2; plain && n <= 32 && width > 32 * (n - 1); n *= 2) {
         // The last, or the first: a loop over the warps that ends or begins at the wrong one.

@@ -66,7 +66,7 @@ static double rounded(lg_dtype dtype, double value) {
 // The weights added one after another in the input's type: less is no matter of precision.
 static double narrow_total_weight(const lg_suspicion *s) {
     double sum = 0;
-    for (int64_t row = 0; row < s->d->n_rows; row++) {
+    for (int64_t row = 0; row < s->n_rows; row++) {
         sum = rounded(s->batch->input.dtype, sum + row_weight(s, row));
     }
     return sum;
@@ -76,7 +76,7 @@ static double narrow_total_weight(const lg_suspicion *s) {
 static bool is_narrow_weight(const lg_suspicion *s, double got, double want) {
     lg_dtype dtype = s->batch->input.dtype;
     bool half = dtype == LG_FLOAT16 || dtype == LG_BFLOAT16;
-    double narrow = half && s->d->targets_fit ? narrow_total_weight(s) : want;
+    double narrow = half && s->targets_fit ? narrow_total_weight(s) : want;
     return (got <= want && got >= narrow) || (got >= want && got <= narrow) || isinf(got);
 }
 
@@ -112,7 +112,7 @@ lg_cause lg_suspect_count(const lg_suspicion *s, const char **why) {
 
 // The mean of the means of `n` micro-batches of neighbouring rows; NaN when one has no weight.
 static double mean_of_means(const lg_suspicion *s, int n) {
-    int64_t n_rows = s->d->n_rows;
+    int64_t n_rows = s->n_rows;
     double means = 0;
     for (int k = 0; k < n; k++) {
         double sum = 0;
@@ -128,8 +128,8 @@ static double mean_of_means(const lg_suspicion *s, int n) {
 
 static lg_cause suspect_micro_batches(const lg_suspicion *s, const char **why) {
     bool plain = s->reference->scalar && s->batch->loss.reduction == LG_REDUCTION_MEAN &&
-                 s->d->targets_fit && s->reference->row_loss && lg_gradient_rows_scale(s);
-    for (int n = 2; plain && n <= 8 && n <= s->d->n_rows; n++) {
+                 s->targets_fit && s->reference->row_loss && lg_gradient_rows_scale(s);
+    for (int n = 2; plain && n <= 8 && n <= s->n_rows; n++) {
         double means = mean_of_means(s, n);
         if (lg_is_near(s, s->loss->values[0], means) &&
             !lg_is_near(s, means, s->reference->loss[0])) {
@@ -180,7 +180,7 @@ static double weight_of(const lg_suspicion *s, int64_t row) {
 // left out: `kept` are added.
 static bool is_sum_of_blocks(const lg_suspicion *s, int64_t size, int64_t n_blocks, int64_t kept) {
     part p = {0, 0};
-    for (int64_t row = 0; row < s->d->n_rows; row++) {
+    for (int64_t row = 0; row < s->n_rows; row++) {
         if (row / size % n_blocks < kept) {
             p.sum += s->reference->row_loss[row];
             p.weight += weight_of(s, row);
@@ -194,7 +194,7 @@ static lg_cause suspect_missing_blocks(const lg_suspicion *s, const char **why) 
     static const int64_t sizes[] = {256, 128, 512, 1024, 64};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         int64_t size = sizes[k];
-        for (int64_t n = 2; n <= 128 && size * (n - 1) < s->d->n_rows; n *= 2) {
+        for (int64_t n = 2; n <= 128 && size * (n - 1) < s->n_rows; n *= 2) {
             const int64_t kept[] = {n - 1, n / 2};
             for (int i = 0; i < (n > 2 ? 2 : 1); i++) {
                 if (is_sum_of_blocks(s, size, n, kept[i])) {
@@ -202,7 +202,7 @@ static lg_cause suspect_missing_blocks(const lg_suspicion *s, const char **why) 
                                            "the loss is that of %" PRId64 " of %" PRId64
                                            " blocks of %" PRId64 " threads that share the %" PRId64
                                            " rows: the sums of the others are left out",
-                                           kept[i], n, size, s->d->n_rows);
+                                           kept[i], n, size, s->n_rows);
                     return LG_CAUSE_INDEX_OVERFLOW;
                 }
             }
@@ -215,19 +215,19 @@ static lg_cause suspect_missing_blocks(const lg_suspicion *s, const char **why) 
 // a warp, and short of all. Named with the faults of size: here the rows outgrow a grid.
 lg_cause lg_suspect_missing_rows(const lg_suspicion *s, const char **why) {
     const lg_reference *r = s->reference;
-    bool countable = s->d->targets_fit || lg_batch_is_binary(s->batch);
-    if (!r->scalar || !r->row_loss || !countable || s->d->n_rows <= 32) {
+    bool countable = s->targets_fit || lg_batch_is_binary(s->batch);
+    if (!r->scalar || !r->row_loss || !countable || s->n_rows <= 32) {
         return LG_CAUSE_NONE;
     }
     part p = {0, 0};
-    for (int64_t row = 0; row + 1 < s->d->n_rows; row++) {
+    for (int64_t row = 0; row + 1 < s->n_rows; row++) {
         p.sum += r->row_loss[row];
         p.weight += weight_of(s, row);
         if ((row + 1) % 32 == 0 && is_loss_of_part(s, p)) {
             *why = lg_arena_printf(s->arena,
                                    "the loss is that of the first %" PRId64 " of %" PRId64
                                    " rows: the rows beyond are left out",
-                                   row + 1, s->d->n_rows);
+                                   row + 1, s->n_rows);
             return LG_CAUSE_INDEX_OVERFLOW;
         }
     }

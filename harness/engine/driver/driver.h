@@ -137,6 +137,13 @@ typedef struct lg_driver {
     void (*set_budget)(uint64_t warp_instructions);
     // lg_device_check bits for the current context; sim only.
     void (*set_checks)(unsigned checks);
+    // Whether a kernel makes a pointer to global memory of its parameter, which tells it from an
+    // integer of the same size; false when it does not, or takes it in a way that is not looked at.
+    // NULL on CUDA, where nobody can say.
+    bool (*takes_pointer)(CUfunction function, int parameter);
+    // What the last cuModuleLoadDataEx of this thread that failed found in the PTX, with lines.
+    // NULL on CUDA: there is the driver's log, and its compiler resolves names in debug sections.
+    const lg_diags *(*load_diags)(void);
     // Seeds the order in which blocks and warps of later launches run in the current context; 0: in
     // order; sim only.
     void (*set_schedule)(uint64_t seed);
@@ -146,9 +153,5 @@ typedef struct lg_driver {
 const lg_driver *lg_driver_sim(void);
 // The real driver; NULL with a note in `diags` when libcuda.so.1 or a function is missing.
 const lg_driver *lg_driver_cuda(lg_diags *diags);
-
-// The load-time diagnostics of the last failed cuModuleLoadDataEx of this thread on sim (parse
-// errors and *all* unsupported features, with PTX line). Empty after a successful load.
-const lg_diags *lg_driver_sim_load_diags(void);
 
 #endif

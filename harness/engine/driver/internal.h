@@ -170,6 +170,8 @@ const lg_ptx_module *lg_simdrv_image_ptx(const lg_simdrv_image *image);
 
 // --- module.c
 
+const lg_diags *lg_simdrv_load_diags(void);
+bool lg_simdrv_takes_pointer(CUfunction function, int parameter);
 void lg_simdrv_unload(lg_simdrv_context *context, lg_simdrv_object *module);
 const lg_ptx_function *lg_simdrv_function(const lg_simdrv_object *function);
 uint64_t lg_simdrv_static_shared(const lg_simdrv_object *function);

@@ -30,7 +30,7 @@ static lg_diags *load_diags(void) {
     return diags;
 }
 
-const lg_diags *lg_driver_sim_load_diags(void) {
+const lg_diags *lg_simdrv_load_diags(void) {
     return load_diags();
 }
 
@@ -345,4 +345,38 @@ CUresult lg_simdrv_cuFuncGetParamInfo(CUfunction handle, size_t index, size_t *o
         *bytes = param->bytes;
     }
     return lg_simdrv_leave(context, CUDA_SUCCESS);
+}
+
+// The register that a load of the parameter writes, or -1.
+static int32_t loaded_register(const lg_ptx_function *ptx, const lg_ptx_insn *insn, int parameter) {
+    const lg_ptx_operand *from = &insn->operands[1];
+    bool loads = insn->op == LG_OP_LD && insn->mods.space == LG_SPACE_PARAM &&
+                 insn->n_operands == 2 && insn->operands[0].kind == LG_OPERAND_REG &&
+                 from->kind == LG_OPERAND_MEM && from->symbol_is_local &&
+                 from->symbol == ptx->n_returns + parameter;
+    return loads ? insn->operands[0].reg : -1;
+}
+
+static bool makes_global(const lg_ptx_insn *insn, int32_t reg) {
+    return insn->op == LG_OP_CVTA && insn->mods.to && insn->mods.space == LG_SPACE_GLOBAL &&
+           insn->n_operands == 2 && insn->operands[1].kind == LG_OPERAND_REG &&
+           insn->operands[1].reg == reg;
+}
+
+bool lg_simdrv_takes_pointer(CUfunction handle, int parameter) {
+    lg_simdrv_context *context;
+    lg_simdrv_object *function;
+    if (enter_function(handle, &context, &function)) {
+        return false;
+    }
+    const lg_ptx_function *ptx = lg_simdrv_function(function);
+    bool found = false;
+    for (int i = 0; i < ptx->n_insns && !found; i++) {
+        int32_t reg = loaded_register(ptx, &ptx->insns[i], parameter);
+        for (int k = 0; reg >= 0 && k < ptx->n_insns && !found; k++) {
+            found = makes_global(&ptx->insns[k], reg);
+        }
+    }
+    lg_simdrv_leave(context, CUDA_SUCCESS);
+    return found;
 }

@@ -206,6 +206,8 @@ static void set_schedule(uint64_t seed) {
 static const lg_driver driver = {
     .name = "sim",
     .checks_accesses = true,
+    .takes_pointer = lg_simdrv_takes_pointer,
+    .load_diags = lg_simdrv_load_diags,
 #define LG_CU(name, params) .name = lg_simdrv_##name,
     LG_DRIVER_FUNCTIONS(LG_CU)
 #undef LG_CU

@@ -74,9 +74,9 @@ static void check_row(const together_row *row) {
 }
 
 static const lg_fault_spec probabilities = {.kind = LG_CAUSE_VALUE_DOMAIN,
-                                            .where = "probabilities"};
+                                            .where = LG_FORM_PROBABILITIES};
 static const lg_fault_spec weights = {.kind = LG_CAUSE_WEIGHT_VECTOR, .length = 5};
-static const lg_fault_spec shape = {.kind = LG_CAUSE_SHAPE_LAYOUT, .where = "batch"};
+static const lg_fault_spec shape = {.kind = LG_CAUSE_SHAPE_LAYOUT, .where = LG_FORM_BATCH};
 static const lg_fault_spec type = {.kind = LG_CAUSE_TARGET_DTYPE, .dtype = LG_INT16};
 static const lg_fault_spec at_width = {.kind = LG_CAUSE_LABEL_EQUALS_WIDTH, .count = 3};
 static const lg_fault_spec infinite = {
@@ -111,7 +111,7 @@ static void test_labels_of_another_shape(void) {
         {.kind = LG_CAUSE_SENTINEL_MISMATCH, .count = 20, .values = {.n = 1, .items = sentinel}},
         {.kind = LG_CAUSE_WRONG_HEAD_WIDTH, .head_width = 5},
         {.kind = LG_CAUSE_FLOAT_TARGETS, .form = LG_FLOAT_BITS, .dtype = LG_FLOAT32},
-        {.kind = LG_CAUSE_TARGET_DTYPE, .where = "int32_as_int64"},
+        {.kind = LG_CAUSE_TARGET_DTYPE, .where = LG_FORM_INT32_AS_INT64},
     };
     for (size_t i = 0; i < sizeof stray / sizeof *stray; i++) {
         const char *name = lg_cause_name(stray[i].kind);
@@ -140,10 +140,12 @@ static void test_three(void) {
 
 // A fault of the shape alone is no fault of the labels, whichever axis holds the classes.
 static void test_a_shape_alone(void) {
-    static const char *const forms[] = {"batch", "rank", "reshaped", "class_last", "spatial"};
+    static const lg_fault_form forms[] = {LG_FORM_BATCH, LG_FORM_RANK, LG_FORM_RESHAPED,
+                                          LG_FORM_CLASS_LAST, LG_FORM_SPATIAL};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        together_row row = {
-            forms[i], {{.kind = LG_CAUSE_SHAPE_LAYOUT, .where = forms[i]}}, .certain = true};
+        together_row row = {lg_fault_form_name(forms[i]),
+                            {{.kind = LG_CAUSE_SHAPE_LAYOUT, .where = forms[i]}},
+                            .certain = true};
         for (row.extent = 0; row.extent <= 12; row.extent += 4) {
             bool flat = row.extent == 0;
             // Reshaped or expanded: as the form asks.

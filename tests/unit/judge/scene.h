@@ -14,6 +14,7 @@ enum { ROWS = 4, WIDTH = 3, BAD_ROW = 2 };
 typedef struct scene {
     lg_batch batch;
     lg_reference reference;
+    bool has_reference;
     lg_refusal refusal;
     bool refused;
     lg_kernel kernel;
@@ -47,6 +48,7 @@ static inline void build(scene *s, lg_policy policy, lg_reduction reduction, boo
         lg_tensor_set_i64(&s->batch.target, r, bad && r == BAD_ROW ? WIDTH : r % WIDTH);
     }
     CU_ASSERT_TRUE_FATAL(lg_reference_compute(&s->batch, true, &s->reference));
+    s->has_reference = true;
     static lg_arg args[] = {{.id = LG_ARG_FAULT_RECORD}, {.id = LG_ARG_LAUNCH_INDEX}};
     s->stages[0] = (lg_stage){
         .entry = "forward_{dtype}_{target}", .direction = LG_FORWARD, .n_args = 2, .args = args};
@@ -95,12 +97,16 @@ static inline void with_assert(scene *s) {
     }
 }
 
+static inline lg_run_facts facts_of(const scene *s) {
+    return (lg_run_facts){.batch = &s->batch,
+                          .reference = s->has_reference && !s->refused ? &s->reference : NULL,
+                          .refusal = s->refused ? &s->refusal : NULL,
+                          .kernel = &s->kernel,
+                          .observation = &s->seen};
+}
+
 static inline lg_judgement judge_scene(const scene *s, lg_arena *arena) {
-    lg_run_facts run = {.batch = &s->batch,
-                        .reference = s->refused ? NULL : &s->reference,
-                        .refusal = s->refused ? &s->refusal : NULL,
-                        .kernel = &s->kernel,
-                        .observation = &s->seen};
+    lg_run_facts run = facts_of(s);
     return lg_judge_run(&run, arena);
 }
 

@@ -328,5 +328,5 @@ int main(int argc, char **argv) {
         return print_table();
     }
     const lg_test tests[] = {{"twice the bound fails", test_twice_the_bound_fails}};
-    return lg_run_tests("pipeline.bounds", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -302,5 +302,5 @@ int main(void) {
         {"causes", test_causes},
         {"the bound of a row's sum", test_bound},
     };
-    return lg_run_tests("invariants", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -134,5 +134,5 @@ int main(void) {
         {"kernels that break an invariant", test_kernels},
         {"tear down", tear_down},
     };
-    return lg_run_tests("invariants of kernels", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

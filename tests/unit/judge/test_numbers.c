@@ -80,5 +80,5 @@ int main(void) {
         {"the error share is reported", test_the_error_share_is_reported},
         {"a reference that is NaN passes", test_a_reference_that_is_nan_passes},
     };
-    return lg_run_tests("pipeline.judge_numbers", tests, sizeof(tests) / sizeof(tests[0]));
+    return lg_run_tests(LG_SUITE, tests, sizeof(tests) / sizeof(tests[0]));
 }

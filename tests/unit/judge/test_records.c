@@ -334,5 +334,5 @@ static void test_every_field_counts(void) {
 
 int main(void) {
     const lg_test tests[] = {{"every field counts", test_every_field_counts}};
-    return lg_run_tests("pipeline.judge_records", tests, sizeof tests / sizeof tests[0]);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof tests[0]);
 }

@@ -172,9 +172,9 @@ static void test_in_a_case(void) {
          LG_MODE_BLOCKING, LG_WRONG_RESULT, false},
         {"no labels of 64 bits", "test/right32",
          NLL("none", "forward") "batch: {samples: 24, classes: 5, targets: {dtype: int64}}\n" ALL,
-         LG_MODE_BLOCKING, LG_UNTESTED, true},
+         LG_MODE_BLOCKING, LG_SKIPPED, true},
         {"cannot be taken", "test/spatial_only",
-         NLL("none", "forward") SPATIAL ONLY("flatten_spatial"), LG_MODE_BLOCKING, LG_UNTESTED,
+         NLL("none", "forward") SPATIAL ONLY("flatten_spatial"), LG_MODE_BLOCKING, LG_SKIPPED,
          true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -225,5 +225,5 @@ int main(void) {
         {"nothing asked", test_nothing_asked},
         {"tear down", tear_down},
     };
-    return lg_run_tests("relations", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

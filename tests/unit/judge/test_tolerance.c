@@ -360,5 +360,5 @@ int main(void) {
         {"what must be exact", test_exact},
         {"comparison by class, then by bound", test_compare},
     };
-    return lg_run_tests("pipeline tolerance", tests, sizeof tests / sizeof tests[0]);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof tests[0]);
 }

@@ -193,7 +193,8 @@ static const bad_row bad[] = {
      KERNEL "    stages: [{entry: f, grid: [1, 1, 1, 1], block: [1], args: [output]}]\n",
      7,
      1,
-     {"4 dimensions"}},
+     {"grid has 4 dimensions; want 1 to 3"}},
+    {"no stage", KERNEL "    stages: []\n", 7, 1, {"stages has 0 entries; want 1 to 32"}},
     {"no block",
      KERNEL "    stages: [{entry: f, grid: [1], args: [output]}]\n",
      7,
@@ -330,5 +331,5 @@ int main(void) {
         {"shipped manifests", test_shipped_manifests},
         {"cut and changed manifests", test_hostile},
     };
-    return lg_run_tests("kernel_spec", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests("manifest", tests, sizeof tests / sizeof *tests);
 }

@@ -43,5 +43,5 @@ static void test_text_becomes_safe(void) {
 
 int main(void) {
     const lg_test tests[] = {{"text becomes safe", test_text_becomes_safe}};
-    return lg_run_tests("report.escape", tests, sizeof(tests) / sizeof(tests[0]));
+    return lg_run_tests(LG_SUITE, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -99,5 +99,5 @@ int main(void) {
         {"an ambiguous finding names all", test_an_ambiguous_finding_names_all},
         {"a memory fault names its line", test_a_memory_fault_names_its_line},
     };
-    return lg_run_tests("report.finding", tests, sizeof(tests) / sizeof(tests[0]));
+    return lg_run_tests(LG_SUITE, tests, sizeof(tests) / sizeof(tests[0]));
 }

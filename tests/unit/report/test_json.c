@@ -189,5 +189,5 @@ int main(void) {
         {"lines are there before the run ends", test_lines_are_there_before_the_run_ends},
         {"JUnit counts and escapes", test_junit_counts_and_escapes},
     };
-    return lg_run_tests("report.json", tests, sizeof(tests) / sizeof(tests[0]));
+    return lg_run_tests(LG_SUITE, tests, sizeof(tests) / sizeof(tests[0]));
 }

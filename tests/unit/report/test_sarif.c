@@ -107,7 +107,7 @@ static void spoil(fixture *f) {
     f->result.as_expected = false;
     f->result.judged.verdict = LG_SILENT_CORRUPTION;
     f->result.judged.text = "no signal, and a number";
-    f->result.place = (lg_source_place){"my kernels/a+b.cu", 41, "the guard that fired"};
+    f->result.place = (lg_source_place){"my kernels/a+b.cu", 41, "the guard that fired", LG_PLACE_GUARD};
 }
 
 static const json_t *artifact_of(const json_t *log, size_t i) {
@@ -144,10 +144,10 @@ static void test_other_places(void) {
     f.scenario.faults[0].loc = (lg_loc){.file = "../s.yaml", .line = 7};
     add(&w, &f);
     f.kernel.name = "other";
-    f.result.place = (lg_source_place){"/proc/version", 3, "the bad access"};
+    f.result.place = (lg_source_place){"/proc/version", 3, "the bad access", LG_PLACE_ACCESS};
     add(&w, &f);
     f.kernel.name = "gone";
-    f.result.place = (lg_source_place){"no/such.cu", 3, "the bad access"};
+    f.result.place = (lg_source_place){"no/such.cu", 3, "the bad access", LG_PLACE_ACCESS};
     add(&w, &f);
     json_t *log = end(&w, &(lg_run_summary){.exit_code = 1});
     CU_ASSERT_STRING_EQUAL(text_at(artifact_of(log, 0), "uri"), "s.yaml");
@@ -273,7 +273,7 @@ int main(void) {
     if (!mkdtemp(folder)) {
         return 2;
     }
-    int status = lg_run_tests("report/sarif", tests, sizeof tests / sizeof *tests);
+    int status = lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
     remove_repository();
     return status;
 }

@@ -231,5 +231,5 @@ int main(void) {
         {"one example for each fault", test_one_example_for_each_fault},
         {"a wide table is printed in parts", test_a_wide_table_is_printed_in_parts},
     };
-    return lg_run_tests("report.text", tests, sizeof(tests) / sizeof(tests[0]));
+    return lg_run_tests(LG_SUITE, tests, sizeof(tests) / sizeof(tests[0]));
 }

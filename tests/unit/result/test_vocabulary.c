@@ -87,7 +87,7 @@ static void test_forms_belong_to_their_fault(void) {
         total += n;
     }
     size_t written = 0;
-#define LG_FORM(cause, name, help) written++;
+#define LG_FORM(cause, id, name, help) written++;
 #include "scenario/fault_form.def"
 #undef LG_FORM
     CU_ASSERT_EQUAL(total, written); // each cause's forms stand together
@@ -131,5 +131,5 @@ int main(void) {
         {"forms of faults", test_forms_belong_to_their_fault},
         {"names of a finding", test_finding_names},
     };
-    return lg_run_tests("vocabulary", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

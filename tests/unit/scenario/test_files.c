@@ -114,8 +114,8 @@ static bool same_fault(const lg_fault_spec *a, const lg_fault_spec *b) {
     return a->kind == b->kind && a->head_width == b->head_width && same_ints(a->rows, b->rows) &&
            a->count == b->count && a->fraction == b->fraction && same_ints(a->values, b->values) &&
            a->form == b->form && a->dtype == b->dtype && a->length == b->length &&
-           lg_same_bits(a->number, b->number) && (!a->where == !b->where) &&
-           (!a->where || strcmp(a->where, b->where) == 0) && same_ints(a->shape, b->shape);
+           lg_same_bits(a->number, b->number) && a->where == b->where &&
+           same_ints(a->shape, b->shape);
 }
 
 static bool same_loss(const lg_loss_options *a, const lg_loss_options *b) {

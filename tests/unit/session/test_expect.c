@@ -181,5 +181,5 @@ int main(void) {
         {"untested can be meant", test_untested_can_be_meant},
         {"a kernel nobody named may skip", test_a_kernel_nobody_named_may_skip},
     };
-    return lg_run_tests("pipeline.session_expect", tests, sizeof(tests) / sizeof(tests[0]));
+    return lg_run_tests(LG_SUITE, tests, sizeof(tests) / sizeof(tests[0]));
 }

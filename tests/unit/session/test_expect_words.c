@@ -144,5 +144,5 @@ int main(void) {
         {"what is said", test_what_is_said},
         {"nothing launched is a place too", test_nothing_launched_is_a_place_too},
     };
-    return lg_run_tests("pipeline.session_expect_words", tests, sizeof(tests) / sizeof(tests[0]));
+    return lg_run_tests(LG_SUITE, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -364,5 +364,5 @@ int main(void) {
         {"a kernel for every combination", test_a_kernel_for_every_combination},
         {"no kernel", test_no_kernel},
     };
-    return lg_run_tests("pairwise", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/session.h"
+#include "session/internal.h"
 #include "unit/testing.h"
 
 #include "engine/driver/driver.h"
@@ -268,5 +268,5 @@ int main(void) {
         {"ids are stable and apart", test_ids_are_stable_and_apart},
         {"a repro line selects its case", test_a_repro_line_selects_its_case},
     };
-    return lg_run_tests("pipeline.plan", tests, sizeof(tests) / sizeof(tests[0]));
+    return lg_run_tests(LG_SUITE, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -155,5 +155,5 @@ int main(void) {
         {"each broken guard is told", test_each_broken_guard_is_told},
         {"each fault that applies is one", test_each_fault_that_applies_is_one},
     };
-    return lg_run_tests("pipeline.prove", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

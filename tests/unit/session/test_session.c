@@ -213,5 +213,5 @@ int main(void) {
         {"workers change nothing", test_workers_change_nothing},
         {"one case runs alone", test_one_case_runs_alone},
     };
-    return lg_run_tests("pipeline.session", tests, sizeof(tests) / sizeof(tests[0]));
+    return lg_run_tests(LG_SUITE, tests, sizeof(tests) / sizeof(tests[0]));
 }

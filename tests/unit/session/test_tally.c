@@ -78,10 +78,10 @@ static lg_case_run run_of(const tally_case *from, const lg_case *what) {
                                   .as_expected = from->as_expected};
     run.result.observation.refused_on_host = from->host_check;
     // Everything that a kernel of one type could claim.
-    run.tried = (lg_tried){.options = UINT32_MAX,
-                           .forward = {.inputs = 1u << LG_FLOAT32,
-                                       .targets = 1u << LG_INT64,
-                                       .reductions = 1u << LG_REDUCTION_MEAN}};
+    run.coverage = (lg_coverage){.options = UINT32_MAX,
+                                 .forward = {.inputs = 1u << LG_FLOAT32,
+                                             .targets = 1u << LG_INT64,
+                                             .reductions = 1u << LG_REDUCTION_MEAN}};
     return run;
 }
 
@@ -157,7 +157,7 @@ static void test_gaps(void) {
     CU_ASSERT_EQUAL_FATAL(summary.n_gaps, 2);
     CU_ASSERT_PTR_EQUAL(summary.gaps[0].kernel, &items[0]);
     CU_ASSERT_PTR_NULL(summary.gaps[0].why_none);
-    CU_ASSERT_STRING_EQUAL(summary.gaps[0].never_tried, "reduction sum, float16 input");
+    CU_ASSERT_STRING_EQUAL(summary.gaps[0].never_tested, "reduction sum, float16 input");
     CU_ASSERT_PTR_EQUAL(summary.gaps[1].kernel, &items[1]);
     CU_ASSERT_STRING_EQUAL(summary.gaps[1].why_none, "no scenario is for it");
     CU_ASSERT_EQUAL(summary.exit_code, 3);
@@ -190,5 +190,5 @@ int main(void) {
         {"gaps", test_gaps},
         {"many reasons", test_many_reasons},
     };
-    return lg_run_tests("session_tally", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -17,7 +17,7 @@ typedef struct bound {
     double any;
     const char *text;
     int word;
-    uint32_t words;
+    uint64_t words;
     lg_i64_list list;
     lg_str_list texts;
     inner inside;

@@ -26,11 +26,16 @@ static void test_a_launch_without_labels_is_not_blamed(void) {
          .direction = LG_FORWARD,
          .n_args = 3,
          .args = loss_args},
-        {.entry = "other", .direction = LG_FORWARD, .n_args = 1, .args = other_args}};
+        {.entry = "loss_{dtype}_of_rows", // a name that begins as the other one does
+         .direction = LG_FORWARD,
+         .n_args = 1,
+         .args = other_args}};
+    lg_launch launches[] = {{.stage = 0}, {.stage = 1}};
     const struct {
         const char *entry;
         lg_cause cause;
-    } rows_of[] = {{"loss_float32", LG_CAUSE_OFF_BY_ONE_CHECK}, {"other", LG_CAUSE_NONE}};
+    } rows_of[] = {{"loss_float32", LG_CAUSE_OFF_BY_ONE_CHECK},
+                   {"loss_float32_of_rows", LG_CAUSE_NONE}};
     for (int i = 0; i < 2; i++) {
         const kernel_row plain = {"assert", LG_NLL_LOSS, LG_REDUCTION_NONE,
                                   64,       4,           .breakage = play_right};
@@ -41,7 +46,9 @@ static void test_a_launch_without_labels_is_not_blamed(void) {
         p.seen.status = LG_STATUS_ASSERT;
         p.seen.n_asserts = 1;
         p.seen.n_outputs = 0; // nothing is read back from a dead context
-        p.seen.failed_launch = rows_of[i].entry;
+        p.seen.launches = launches;
+        p.seen.n_launches = 2;
+        p.seen.failed_launch_index = i;
         lg_finding finding;
         play_attribute(&p, true, &finding);
         LG_CHECK_ROW(rows_of[i].entry, finding.cause == rows_of[i].cause);
@@ -141,14 +148,16 @@ static void test_memory(void) {
                      {.present = true,
                       .kind = LG_DEVICE_FAULT_MISALIGNED,
                       .address = 0x7f0000000004,
-                      .buffer = "input"},
+                      .buffer = "input",
+                      .buffer_arg = LG_ARG_INPUT},
                      LG_STATUS_MISALIGNED,
                      K(NONE)},
                     {"near a buffer of 40 numbers",
                      {.present = true,
                       .kind = LG_DEVICE_FAULT_OUT_OF_BOUNDS,
                       .address = 0x7f0000000004,
-                      .buffer = "input"},
+                      .buffer = "input",
+                      .buffer_arg = LG_ARG_INPUT},
                      LG_STATUS_ILLEGAL_ADDRESS,
                      K(NONE)}};
     for (size_t k = 0; k < sizeof accesses / sizeof *accesses; k++) {

@@ -192,7 +192,7 @@ static inline void set_up(fixture *with) {
     CU_ASSERT_EQUAL_FATAL(driver->cuInit(0), 0);
     CU_ASSERT_EQUAL_FATAL(driver->cuCtxCreate(&with->context, 0, 0), 0);
     CUresult loaded = driver->cuModuleLoadDataEx(&with->module, fixture_ptx, 0, NULL, NULL);
-    lg_diags_print(lg_driver_sim_load_diags(), stderr);
+    lg_diags_print(lg_driver_sim()->load_diags(), stderr);
     CU_ASSERT_EQUAL_FATAL(loaded, 0);
     with->store = find_entry(with, "store");
     CU_ASSERT_EQUAL_FATAL(driver->cuStreamCreate(&with->stream, CU_STREAM_DEFAULT), 0);

@@ -115,7 +115,7 @@ static void test_modules(void) {
     for (int i = 0; i < 2; i++) { // the second time from the cache
         CU_ASSERT_EQUAL(d->cuModuleLoadDataEx(&second, broken, 2, options, values),
                         CUDA_ERROR_INVALID_PTX);
-        const lg_diags *diags = lg_driver_sim_load_diags();
+        const lg_diags *diags = lg_driver_sim()->load_diags();
         CU_ASSERT_TRUE_FATAL(diags->n_errors >= 1);
         CU_ASSERT_EQUAL(diags->items[0].line, 7);
         CU_ASSERT_PTR_NOT_NULL(strstr(log, "nonsense"));
@@ -129,7 +129,7 @@ static void test_modules(void) {
                     CUDA_ERROR_INVALID_PTX);
     CU_ASSERT_EQUAL(strlen(tiny), 3);
     CU_ASSERT_EQUAL(d->cuModuleLoadDataEx(&second, fixture_ptx, 0, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(lg_driver_sim_load_diags()->n, 0);
+    CU_ASSERT_EQUAL(lg_driver_sim()->load_diags()->n, 0);
     tear_down(&f);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a manifest claims and the cases of a run did not put to its kernel.
-#include "session/session.h"
+#include "session/internal.h"
 
 #include "unit/judge/relation_helpers.h"
 
@@ -47,26 +47,26 @@ static lg_kernel pair_kernel(void) {
                        .stages = (lg_stage *)stages};
 }
 
-static lg_tried try_text(const lg_kernel *kernel, const char *text) {
+static lg_coverage run_text(const lg_kernel *kernel, const char *text) {
     scene s;
     scene_begin(&s, text);
-    lg_tried tried = lg_tried_by(kernel, &s.batch, &s.reference);
+    lg_coverage run = lg_coverage_of(kernel, &s.batch, &s.reference);
     scene_end(&s);
-    return tried;
+    return run;
 }
 
-typedef struct tried_row {
+typedef struct coverage_row {
     const char *name;
     const char *texts[4];
     const char *missing; // NULL: nothing
-} tried_row;
+} coverage_row;
 
 #define F32_I64 "batch: {samples: 9, classes: 3, ignored_fraction: 0.5}\n"
 #define TYPES(input, label)                                                                        \
     "batch: {samples: 9, classes: 3, logits: {dtype: " input "}, targets: {dtype: " label "}}\n"
 #define BAD "faults: [{kind: label_equals_width}]\n"
 
-static const tried_row rows[] = {
+static const coverage_row rows[] = {
     {"nothing",
      {NULL},
      "the backward pass, an upstream gradient, N×C input, ignored rows, invalid rows, reduction "
@@ -97,14 +97,14 @@ static const tried_row rows[] = {
 
 static void test_missing(void) {
     lg_kernel kernel = pair_kernel();
-    lg_tried claimed = lg_tried_claimed(&kernel);
+    lg_coverage claimed = lg_coverage_claimed(&kernel);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        lg_tried met = {0};
+        lg_coverage met = {0};
         for (int k = 0; k < 4 && rows[i].texts[k]; k++) {
-            lg_tried more = try_text(&kernel, rows[i].texts[k]);
-            lg_tried_join(&met, &more);
+            lg_coverage more = run_text(&kernel, rows[i].texts[k]);
+            lg_coverage_add(&met, &more);
         }
-        char *missing = lg_tried_missing(&claimed, &met);
+        char *missing = lg_coverage_missing(&claimed, &met);
         bool same = missing && rows[i].missing ? strcmp(missing, rows[i].missing) == 0
                                                : missing == rows[i].missing;
         LG_CHECK_ROW(rows[i].name, same);
@@ -125,17 +125,17 @@ static void test_claims(void) {
                     .args = row_args};
     kernel.stages = &one;
     kernel.n_stages = 1;
-    lg_tried claimed = lg_tried_claimed(&kernel);
+    lg_coverage claimed = lg_coverage_claimed(&kernel);
     CU_ASSERT_EQUAL(claimed.backward.inputs, 0);
     CU_ASSERT_EQUAL(claimed.forward.inputs, kernel.input_dtypes);
     CU_ASSERT_EQUAL(claimed.forward.pairs[LG_FLOAT32], 0);
     kernel.family = LG_BCE;
-    claimed = lg_tried_claimed(&kernel);
+    claimed = lg_coverage_claimed(&kernel);
     CU_ASSERT_EQUAL(claimed.forward.targets, 0); // of the input's type
     kernel.policy = LG_POLICY_NONE;
-    lg_tried met = {0};
-    claimed = lg_tried_claimed(&kernel);
-    char *missing = lg_tried_missing(&claimed, &met);
+    lg_coverage met = {0};
+    claimed = lg_coverage_claimed(&kernel);
+    char *missing = lg_coverage_missing(&claimed, &met);
     CU_ASSERT_PTR_NOT_NULL_FATAL(missing);
     CU_ASSERT_STRING_EQUAL(missing, "reduction none, reduction sum, float32 input, float16 input");
     free(missing);
@@ -146,5 +146,5 @@ int main(void) {
         {"what is missing", test_missing},
         {"what is claimed", test_claims},
     };
-    return lg_run_tests("tried", tests, sizeof tests / sizeof *tests);
+    return lg_run_tests(LG_SUITE, tests, sizeof tests / sizeof *tests);
 }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sizes and options of the argument vocabulary, measured from a batch.
-#include "device/internal.h"
-
 #include "manifest/manifest.h"
 
 #include <string.h>
-
-static bool is_binary(const lg_batch *batch) {
-    return batch->loss.kind == LG_BCE || batch->loss.kind == LG_BCE_WITH_LOGITS;
-}
 
 bool lg_collapse(const lg_tensor *tensor, int first, int64_t *stride) {
     bool found = false;
@@ -37,7 +31,7 @@ static int64_t stride_of(const lg_tensor *tensor, int dimension) {
 static void measure_strides(const lg_batch *batch, int64_t *value) {
     const lg_tensor *input = &batch->input;
     const lg_tensor *target = lg_batch_device_target(batch);
-    if (is_binary(batch)) { // no class axis: samples, and everything else
+    if (lg_batch_is_binary(batch)) { // no class axis: samples, and everything else
         value[LG_ARG_INPUT_STRIDE_N] = stride_of(input, 0);
         lg_collapse(input, 1, &value[LG_ARG_INPUT_STRIDE_S]);
         value[LG_ARG_TARGET_STRIDE_N] = stride_of(target, 0);
@@ -56,14 +50,6 @@ static void measure_strides(const lg_batch *batch, int64_t *value) {
         value[LG_ARG_TARGET_STRIDE_N] = batched ? stride_of(target, 0) : 0;
         lg_collapse(target, 1, &value[LG_ARG_TARGET_STRIDE_S]);
     }
-}
-
-uint64_t lg_device_budget(const lg_batch *batch, double n_warps) {
-    const double most = 1e10;
-    double n = (double)lg_tensor_numel(&batch->input) +
-               (double)lg_tensor_numel(lg_batch_device_target(batch));
-    double budget = LG_BUDGET_LEAST + LG_BUDGET_PER_WARP * n_warps + LG_BUDGET_PER_ELEMENT * n;
-    return (uint64_t)(budget < most ? budget : most);
 }
 
 lg_size_values lg_sizes_measure(const lg_batch *batch) {
