@@ -1,35 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What LG_SIM_CHECK_RACE finds on global memory: between blocks, and between the warps of a block.
-#include "unit/engine/sim/rig.h"
+#include "unit/engine/sim/race/grid.h"
 
-// %rd1: the buffer, %r1: thread, %r2: block, %r3: thread in the grid, %rd2: its word, %rd3: the
-// block's word, %rd4: a counter behind the words, %p1: first thread of the block.
-#define G                                                                                          \
-    "ld.param.u64 %rd1, [p];\n mov.u32 %r1, %tid.x;\n mov.u32 %r2, %ctaid.x;\n"                    \
-    "mov.u32 %r9, %ntid.x;\n mad.lo.u32 %r3, %r2, %r9, %r1;\n"                                     \
-    "mad.wide.u32 %rd2, %r3, 4, %rd1;\n mad.wide.u32 %rd3, %r2, 4, %rd1;\n"                        \
-    "add.s64 %rd4, %rd1, 4096;\n setp.eq.u32 %p1, %r1, 0;\n"
-// The last block to count itself reads what block 0 left.
-#define LAST "setp.ne.u32 %p2, %r4, 2;\n@%p2 ret;\n"
-// A thread of each warp: the last one of a block to do `count` to s reads what the other has left.
-#define LAST_WARP(count)                                                                           \
-    G ".shared .align 4 .b8 s[4];\n@%p1 st.shared.u32 [s], 0;\nbar.sync 0;\n"                      \
-      "and.b32 %r6, %r1, 31;\nsetp.ne.u32 %p3, %r6, 0;\n@%p3 ret;\nst.global.u32 [%rd2], "         \
-      "%r3;\n" count "setp.ne.u32 %p2, %r4, 1;\n@%p2 ret;\n"                                       \
-      "xor.b32 %r5, %r3, 32;\nmad.wide.u32 %rd5, %r5, 4, %rd1;\n"                                  \
-      "ld.global.u32 %r5, [%rd5];\nret;"
-// The last block done, where all that orders is `fence` before the counter.
-#define LAST_BLOCK(fence)                                                                          \
-    G ".shared .align 4 .b8 s[4];\n@%p1 st.global.u32 [%rd3], %r3;\n" fence                        \
-      "@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n@!%p1 ret;\n" LAST                                \
-      "ld.global.u32 %r5, [%rd1];\nret;"
-
-static const struct {
-    const char *name, *body;
-    uint32_t threads; // in each of three blocks
-    bool race;
-    const char *text; // part of the finding
-} rows[] = {
+static const race_row rows[] = {
     {"each thread its own word", G "st.global.u32 [%rd2], %r3;\nld.global.u32 %r4, [%rd2];\nret;",
      64, false, NULL},
     {"all blocks read", G "ld.global.u32 %r4, [%rd1];\nret;", 64, false, NULL},
@@ -54,87 +27,6 @@ static const struct {
      G "red.global.add.u32 [%rd1], 1;\nld.volatile.global.u32 %r4, [%rd1];\nret;", 32, false, NULL},
     {"atomics of the block's scope", G "red.cta.global.add.u32 [%rd1], 1;\nret;", 32, true,
      "the atomic update by block [0,0,0]"},
-    {"the last block done",
-     G "@%p1 st.global.u32 [%rd3], %r3;\nmembar.gl;\n@%p1 atom.global.inc.u32 %r4, [%rd4], 99;\n"
-       "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1];\nret;",
-     32, false, NULL},
-    {"the last block done, by fence.acq_rel",
-     G "@%p1 st.global.u32 [%rd3], %r3;\nfence.acq_rel.gpu;\n"
-       "@%p1 atom.relaxed.gpu.global.add.u32 %r4, [%rd4], 1;\n"
-       "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1];\nret;",
-     32, false, NULL},
-    {"the last block done, by atom.acq_rel",
-     G "@%p1 st.global.u32 [%rd3], %r3;\n"
-       "@%p1 atom.acq_rel.gpu.global.add.u32 %r4, [%rd4], 1;\n"
-       "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1];\nret;",
-     32, false, NULL},
-    {"the last block done without a fence",
-     G "@%p1 st.global.u32 [%rd3], %r3;\n@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n"
-       "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1];\nret;",
-     32, true, "race: read"},
-    {"the last block done, a fence of the block only",
-     G "@%p1 st.global.u32 [%rd3], %r3;\nmembar.cta;\n@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n"
-       "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1];\nret;",
-     32, true, "race: read"},
-    {"the last block done, a fence of the device", LAST_BLOCK("fence.acq_rel.gpu;\n"), 32, false,
-     NULL},
-    {"the last block done, a fence of the cluster", LAST_BLOCK("fence.acq_rel.cluster;\n"), 32,
-     true, "race: read"},
-    {"the last block done, a release of the block",
-     LAST_BLOCK("@%p1 atom.release.cta.shared.add.u32 %r4, [s], 1;\n"), 32, true, "race: read"},
-    {"the last block done, a release of the block, spelt out",
-     LAST_BLOCK("@%p1 atom.release.cta.shared::cta.add.u32 %r4, [s], 1;\n"), 32, true,
-     "race: read"},
-    {"the last block done, by an atomic of the cluster",
-     G "@%p1 st.global.u32 [%rd3], %r3;\n@%p1 atom.acq_rel.cluster.global.add.u32 %r4, [%rd4], 1;\n"
-       "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1];\nret;",
-     32, true, "race: "},
-    {"the last warp done, by a release of the block",
-     LAST_WARP("atom.release.cta.shared.add.u32 %r4, [s], 1;\n"), 64, false, NULL},
-    {"the last warp done, by a release of the block, spelt out",
-     LAST_WARP("atom.release.cta.shared::cta.add.u32 %r4, [s], 1;\n"), 64, false, NULL},
-    {"the last warp done, relaxed", LAST_WARP("atom.relaxed.cta.shared.add.u32 %r4, [s], 1;\n"), 64,
-     true, "race: read"},
-    {"the last warp done, relaxed, spelt out",
-     LAST_WARP("atom.relaxed.cta.shared::cta.add.u32 %r4, [s], 1;\n"), 64, true, "race: read"},
-    {"the last warp done, by a fence of the block",
-     LAST_WARP("fence.acq_rel.cta;\natom.shared.add.u32 %r4, [s], 1;\n"), 64, false, NULL},
-    {"the last warp done, without it", LAST_WARP("atom.shared.add.u32 %r4, [s], 1;\n"), 64, true,
-     "race: read"},
-    {"the last warp done, counted in global memory",
-     LAST_WARP(
-         "mad.wide.u32 %rd4, %r2, 4, %rd4;\natom.release.cta.global.add.u32 %r4, [%rd4], 1;\n"),
-     64, false, NULL},
-    {"a write behind the fence",
-     G "membar.gl;\n@%p1 st.global.u32 [%rd3], %r3;\n@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n"
-       "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1];\nret;",
-     32, true, "race: read"},
-    {"the reader does not look at the counter",
-     G "@%p1 st.global.u32 [%rd3], %r3;\nmembar.gl;\n@%p1 red.global.add.u32 [%rd4], 1;\n"
-       "@!%p1 ret;\nmov.u32 %r4, %r2;\n" LAST "ld.global.u32 %r5, [%rd1];\nret;",
-     32, false, NULL}, // red reads: one cannot tell that nobody looked
-    {"every thread fences, a barrier, one thread counts",
-     G "st.global.u32 [%rd2], %r3;\nmembar.gl;\nbar.sync 0;\n"
-       "@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n@!%p1 ret;\n" LAST
-       "ld.global.u32 %r5, [%rd1+128];\nret;",
-     64, false, NULL},
-    {"a barrier, then one thread fences and counts",
-     G "st.global.u32 [%rd2], %r3;\nbar.sync 0;\nmembar.gl;\n"
-       "@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n@!%p1 ret;\n" LAST
-       "ld.global.u32 %r5, [%rd1+128];\nret;",
-     64, false, NULL},
-    {"no barrier before one thread counts for all",
-     G "st.global.u32 [%rd2], %r3;\nmembar.gl;\n"
-       "@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n@!%p1 ret;\n" LAST
-       "ld.global.u32 %r5, [%rd1+128];\nret;",
-     64, true, "race: read"},
-    {"what one word ordered goes on through the next", // block 0 → counter → block 1 → flag → 2
-     G "setp.eq.u32 %p3, %r2, 0;\nsetp.eq.u32 %p4, %r2, 1;\nsetp.eq.u32 %p5, %r2, 2;\n"
-       "@!%p1 ret;\n@%p3 st.global.u32 [%rd1], 77;\nmembar.gl;\n"
-       "@%p3 atom.global.add.u32 %r4, [%rd4], 1;\n@%p4 atom.global.add.u32 %r4, [%rd4], 1;\n"
-       "membar.gl;\n@%p4 st.volatile.global.u32 [%rd4+4], 1;\n"
-       "@%p5 ld.volatile.global.u32 %r4, [%rd4+4];\n@%p5 ld.global.u32 %r5, [%rd1];\nret;",
-     32, false, NULL},
     {"neighbouring bytes of two blocks",
      G "cvt.u64.u32 %rd5, %r2;\nadd.s64 %rd5, %rd1, %rd5;\n@%p1 st.global.u8 [%rd5], %r2;\n"
        "bar.warp.sync -1;\nld.global.u8 %r4, [%rd5];\nret;",
@@ -201,64 +93,14 @@ static const struct {
      G "ld.global.u8 %r4, [%rd2+3];\nst.global.u32 [%rd2], %r3;\nld.global.u8 %r4, [%rd2+2];\n"
        "ret;",
      64, false, NULL},
-    {"what a fence has ordered of a line, and what it has not",
-     G "@%p1 st.global.u32 [%rd2], %r3;\n@%p1 membar.gl;\n"
-       "@!%p1 st.global.u32 [%rd2], %r3;\n@%p1 atom.global.add.u32 %r4, [%rd4], 1;\n"
-       "@!%p1 ret;\n" LAST "ld.global.u32 %r5, [%rd1+8];\nret;",
-     64, true, "and the write by block [0,0,0]"},
-    {"releases to more words than are told apart",
-     G "st.global.u32 [%rd2], %r3;\nmembar.gl;\nbar.sync 0;\n@!%p1 ret;\nmov.u32 %r6, 0;\n"
-       "L: mad.wide.u32 %rd5, %r6, 4, %rd4;\natom.global.add.u32 %r4, [%rd5], 1;\n"
-       "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p3, %r6, 12;\n@%p3 bra L;\n" LAST
-       "ld.global.u32 %r5, [%rd1+128];\nret;",
-     64, false, NULL},
 };
 
-static lg_sim_result run(rig *r, uint32_t threads, uint64_t schedule, uint64_t address) {
-    lg_sim_launch launch = rig_launch(3, threads, &address, 8);
-    launch.checks = LG_SIM_CHECK_RACE;
-    launch.schedule = schedule;
-    return rig_run(r, "k", &launch);
-}
-
 static void test_rows(void) {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rig r = rig_kernel("", ".param .u64 p", rows[i].body);
-        // The second launch finds the same: the end of a launch orders all there was before.
-        for (int again = 0; again < 2; again++) {
-            uint64_t address = rig_buffer(&r, NULL, 8192);
-            lg_sim_result result = run(&r, rows[i].threads, 0, address);
-            LG_CHECK_ROW(rows[i].name, result.status == LG_SIM_OK);
-            LG_CHECK_ROW(rows[i].name, result.has_fault == rows[i].race);
-            if (result.has_fault) {
-                bool ok = rows[i].race && strstr(result.fault.text, rows[i].text);
-                LG_CHECK_ROW(rows[i].name, ok);
-                LG_CHECK_ROW(rows[i].name, result.fault.kind == LG_DEVICE_FAULT_RACE);
-                LG_CHECK_ROW(rows[i].name, result.fault.space == LG_SPACE_GLOBAL);
-                LG_CHECK_ROW(rows[i].name, result.fault.nearest_base == address);
-                if (!ok) {
-                    fprintf(stderr, "\n    %s\n", result.fault.text);
-                }
-            }
-            lg_sim_result_free(&result);
-        }
-        rig_close(&r);
-    }
+    check_rows(rows, sizeof rows / sizeof *rows);
 }
 
-// No order of blocks hides a race, and none makes one. (The rows that name a block do so in order.)
 static void test_any_order(void) {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool by_place = strstr(rows[i].body, "%r4, 2;") || strstr(rows[i].body, "%p5");
-        rig r = rig_kernel("", ".param .u64 p", rows[i].body);
-        for (uint64_t schedule = 1; schedule < 6 && !by_place; schedule++) {
-            lg_sim_result result = run(&r, rows[i].threads, schedule, rig_buffer(&r, NULL, 8192));
-            LG_CHECK_ROW(rows[i].name, result.status == LG_SIM_OK);
-            LG_CHECK_ROW(rows[i].name, result.has_fault == rows[i].race);
-            lg_sim_result_free(&result);
-        }
-        rig_close(&r);
-    }
+    check_any_order(rows, sizeof rows / sizeof *rows);
 }
 
 // What an earlier launch did is ordered before, and a freed buffer takes its past along.
@@ -269,7 +111,7 @@ static void test_launches_do_not_race(void) {
     for (int i = 0; i < 3; i++) {
         uint64_t address = rig_buffer(&r, NULL, 8192);
         for (uint64_t schedule = 0; schedule < 4; schedule++) {
-            lg_sim_result result = run(&r, 32, schedule, address);
+            lg_sim_result result = run_grid(&r, 32, schedule, address);
             CU_ASSERT_FALSE(result.has_fault);
             lg_sim_result_free(&result);
         }
