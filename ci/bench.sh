@@ -64,6 +64,7 @@ section 'Size' sizes
 section 'Engine against the same loops in C' $build/tests/bench/bench_engine
 section 'Rows of 50,257 classes on the engine' $build/tests/bench/bench_rows
 section 'Reference' $build/tests/bench/bench_reference 4096 50257
+section 'Share of their bounds that our kernels use: forward, backward' $build/tests/test_judge_bounds --table
 section 'Logs' $build/tests/bench/bench_explain
 section 'Attribution in the world of the priors' $build/tests/bench/bench_attribution --batches $batches --seed 1
 section 'Attribution in another world' $build/tests/bench/bench_attribution --batches $batches --seed 3 --world other
