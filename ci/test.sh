@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 preset=${1:-dev}
 bash ci/setup.sh
 bash ci/check_layers.sh
+bash ci/check_facts.sh
 bash ci/check_format.sh
 bash ci/build.sh "$preset"
 bash ci/check_no_cuda.sh

@@ -17,7 +17,7 @@
 #include "support/str.h"
 
 typedef struct lg_attribute_input {
-    const lg_batch *batch;             // as handed over: logical and device targets
+    const lg_batch *batch;             // as passed: logical and device targets
     const lg_reference *reference;     // or NULL
     const lg_refusal *refusal;         // the host check's, or NULL
     const lg_kernel *kernel;           // or NULL (diagnose without a run)
@@ -67,7 +67,7 @@ typedef struct lg_diagnosis {
     bool *bad;           // rows the loss cannot take; the larger of n_rows and n_labels
     bool *bad_label;     // those of them whose label is to blame
     bool targets_fit;    // class indices, one a row, so that labels can be read by row
-    bool misread;        // the handed-over labels are another reading of the meant ones
+    bool misread;        // the passed labels are another reading of the intended ones
     int n_facts;
     lg_fact facts[LG_MAX_FACTS];
     lg_label_table table; // only when targets_fit

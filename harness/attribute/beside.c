@@ -50,13 +50,13 @@ static void note_value_domain(lg_diagnosis *d, bool sure) {
         n += wrong[row];
         n_probabilities += wrong[row] && lg_could_be_probabilities(values, width);
     }
-    bool told = n > 0 && (!sure || n_probabilities == n_live);
-    for (int64_t row = 0; told && row < d->n_rows; row++) {
+    bool noted = n > 0 && (!sure || n_probabilities == n_live);
+    for (int64_t row = 0; noted && row < d->n_rows; row++) {
         d->bad[row] = d->bad[row] || wrong[row];
     }
     free(wrong);
     free(values);
-    if (!told) {
+    if (!noted) {
         return;
     }
     lg_fact_add_no_logs(d, n_probabilities == n_live ? 0 : n);

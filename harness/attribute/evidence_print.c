@@ -104,7 +104,7 @@ void lg_evidence_print_run(const lg_attribute_input *input, lg_str *out) {
                   lg_reduction_name(batch->loss.reduction), batch->loss.label_smoothing);
     print_tensor("input", &batch->input, out);
     print_tensor("target", &batch->target, out);
-    print_tensor("handed over", &batch->device_target, out);
+    print_tensor("passed", &batch->device_target, out);
     print_tensor("weight", &batch->weight, out);
     print_weights(&batch->weight, out);
     if (input->refusal && input->refusal->cause != LG_CAUSE_NONE) {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// labels.c: how targets are handed over, and labels out of range.
+// labels.c: how targets are passed, and labels out of range.
 void lg_attribute_handover(lg_diagnosis *d);
 void lg_attribute_label_rows(lg_diagnosis *d);
 // How many class indices there are, whether there is one for each row, and which head width they
@@ -24,7 +24,7 @@ void lg_attribute_nonfinite(lg_diagnosis *d);
 // The class of a row when its target is an index in range; -1 otherwise, -2 when it is ignored.
 int64_t lg_class_of_row(const lg_diagnosis *d, int64_t row);
 // beside.c: beside a fault, what is plain whatever that is: a refused type of the labels,
-// probabilities where logarithms are meant.
+// probabilities where logarithms are expected.
 void lg_attribute_companions(lg_diagnosis *d);
 // text.c: the line of evidence and of advice for one label cause.
 const char *lg_label_evidence_text(const lg_diagnosis *d, const lg_explanation *e, lg_cause cause);

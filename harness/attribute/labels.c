@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Class indices: how they are handed over, and which rows hold a label the loss cannot take. Where
+// Class indices: how they are passed, and which rows hold a label the loss cannot take. Where
 // the target has another shape than the input asks for, a row is an element of the target.
 #include "labels/labels.h"
 #include "attribute/internal.h"
@@ -111,40 +111,40 @@ static void diagnose_plain_floats(lg_diagnosis *d) {
                        first < 0 ? 0 : lg_tensor_get_f64(target, first));
 }
 
-// Whether the handed-over word is the bits of the meant floating-point label (or starts with them).
-static bool is_bits_of(const lg_tensor *meant, int64_t row, int64_t word) {
-    double value = lg_tensor_get_f64(meant, row);
-    if (meant->dtype == LG_FLOAT64) {
+// Whether the passed word is the bits of the intended floating-point label (or starts with them).
+static bool is_bits_of(const lg_tensor *intended, int64_t row, int64_t word) {
+    double value = lg_tensor_get_f64(intended, row);
+    if (intended->dtype == LG_FLOAT64) {
         int64_t bits;
         memcpy(&bits, &value, sizeof bits);
         return bits == word;
     }
-    if (meant->dtype == LG_FLOAT32) {
+    if (intended->dtype == LG_FLOAT32) {
         return lg_label_patterns(word, INT64_MAX, INT64_MIN) & LG_PATTERN_FLOAT32;
     }
     return false;
 }
 
 static void diagnose_float_handover(lg_diagnosis *d) {
-    const lg_tensor *meant = &d->batch->target;
+    const lg_tensor *intended = &d->batch->target;
     const lg_tensor *given = &d->batch->device_target;
     lg_arena *arena = &d->finding->arena;
     int64_t n_cut = 0;
     int64_t n_bits = 0;
     for (int64_t row = 0; row < d->n_labels; row++) {
-        double value = lg_tensor_get_f64(meant, row);
+        double value = lg_tensor_get_f64(intended, row);
         int64_t word = lg_tensor_get_i64(given, row);
         bool same = (double)word == trunc(value);
-        n_bits += !same && is_bits_of(meant, row, word);
+        n_bits += !same && is_bits_of(intended, row, word);
         n_cut += same && value != trunc(value);
     }
     d->misread = n_bits > 0;
     for (int64_t row = 0; row < d->n_labels; row++) {
-        double value = lg_tensor_get_f64(meant, row);
+        double value = lg_tensor_get_f64(intended, row);
         bool cut = !d->misread && value != trunc(value);
         mark(d, row, cut || given_is_out_of_range(d, row));
     }
-    const char *dtype = lg_dtype_name(meant->dtype);
+    const char *dtype = lg_dtype_name(intended->dtype);
     if (d->misread) {
         lg_fact_add(d, LG_CAUSE_FLOAT_TARGETS,
                     lg_arena_printf(arena, "the bits of %s labels are read as %s", dtype,
@@ -160,12 +160,12 @@ static void diagnose_float_handover(lg_diagnosis *d) {
 }
 
 static void diagnose_int_handover(lg_diagnosis *d) {
-    const lg_tensor *meant = &d->batch->target;
+    const lg_tensor *intended = &d->batch->target;
     const lg_tensor *given = &d->batch->device_target;
     int64_t n_lost = 0;
     int64_t n_other = 0;
     for (int64_t row = 0; row < d->n_labels; row++) {
-        int64_t want = lg_tensor_get_i64(meant, row);
+        int64_t want = lg_tensor_get_i64(intended, row);
         int64_t got = lg_tensor_get_i64(given, row);
         if (want == got) {
             continue;
@@ -181,12 +181,12 @@ static void diagnose_int_handover(lg_diagnosis *d) {
     d->misread = n_other > 0;
     lg_arena *arena = &d->finding->arena;
     const char *text = lg_arena_printf(arena, "%" PRId64 " %s label%s not fit %s and became %s",
-                                       n_lost, lg_dtype_name(meant->dtype),
+                                       n_lost, lg_dtype_name(intended->dtype),
                                        n_lost == 1 ? " does" : "s do", lg_dtype_name(given->dtype),
                                        n_lost == 1 ? "another class" : "other classes");
     if (n_lost == 0) {
         text = lg_arena_printf(arena, "%s labels are read as %s: %" PRId64 " %s another value",
-                               lg_dtype_name(meant->dtype), lg_dtype_name(given->dtype), n_other,
+                               lg_dtype_name(intended->dtype), lg_dtype_name(given->dtype), n_other,
                                n_other == 1 ? "has" : "have");
     }
     lg_fact_add(d, LG_CAUSE_TARGET_DTYPE, text,
@@ -217,7 +217,7 @@ static bool is_no_label_type(lg_dtype dtype, int64_t head_width) {
            ((dtype == LG_INT8 || dtype == LG_INT16) && !lg_dtype_holds(dtype, head_width - 1));
 }
 
-// Labels are weighed as handed over. Misread ones say nothing of their own: the misreading does.
+// Labels are weighed as passed. Misread ones say nothing of their own: the misreading does.
 void lg_attribute_label_rows(lg_diagnosis *d) {
     if (d->n_labels == 0 && !d->targets_fit) { // without a row there is a table without a label
         return;

@@ -52,11 +52,11 @@ const lg_scenario *lg_fit_input(const lg_scenario *scenario, const lg_fit *fit, 
 bool lg_input_was_fitted(const lg_scenario *scenario);
 
 // --- Labels in a kernel's own type. A scenario that gives no dtype for its class indices speaks of
-// their values; a kernel that takes no int64 is handed them as int32 (or uint8), as a caller of it
+// their values; a kernel that takes no int64 is given them as int32 (or uint8), as a caller of it
 // would, when all of them fit.
 
 // True: `*out` is `batch` with a target of its own (lg_tensor_free(&out->target)); everything else
-// is borrowed. False: the batch is handed over as it is, because the kernel takes its type, the
+// is borrowed. False: the batch is passed as it is, because the kernel takes its type, the
 // scenario fixes it, a label does not fit, or what the device gets was changed on the way.
 bool lg_fit_labels(const lg_scenario *scenario, const lg_kernel *kernel, const lg_batch *batch,
                    lg_batch *out);
@@ -74,7 +74,7 @@ bool lg_fit_labels(const lg_scenario *scenario, const lg_kernel *kernel, const l
 //   - uint8 and int32 class indices are taken with every shape;
 //   - class probabilities have the input's dtype: a kernel reads both through one type;
 //   - weights are finite and not negative; zero is legal.
-// Floating-point class indices whose raw bits were handed to the device are *not* refused: a call
+// Floating-point class indices whose raw bits were passed to the device are *not* refused: a call
 // that receives int64 cannot know. Values that were cut to integers are, because here both are at
 // hand.
 

@@ -47,7 +47,7 @@ bool lg_check_index_shape(lg_check *check) {
     const lg_tensor *device = lg_batch_device_target(check->batch);
     if (device != target && !lg_shapes_equal(device, target)) {
         return lg_refuse(check, LG_CAUSE_SHAPE_LAYOUT,
-                         "the target handed to the device has shape %s instead of %s",
+                         "the target passed to the device has shape %s instead of %s",
                          lg_tensor_shape_text(check, device), target_text);
     }
     return true;

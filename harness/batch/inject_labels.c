@@ -27,8 +27,9 @@ static bool no_memory(const lg_fault_spec *fault, lg_diags *diags) {
                     lg_cause_name(fault->kind));
 }
 
-// One live row must carry the class that the fault puts over the edge, or it cannot be seen: a
-// drawn row gets it when none has it. false: there is no live row, or the class is the ignored one.
+// One supervised row must carry the class that the fault puts over the edge, or it cannot be seen:
+// a drawn row gets it when none has it. false: there is no supervised row, or the class is the
+// ignored one.
 static bool ensure_edge_class(const lg_label_draft *draft, int index, int64_t edge) {
     int64_t n_usable = 0;
     for (int64_t row = 0; row < draft->n_rows; row++) {
@@ -177,10 +178,11 @@ static bool check_dominance(const lg_fault_spec *fault, const lg_label_draft *dr
     }
     int64_t least = lg_sentinel_min_rows(n_live);
     return n == 0 || n >= least ||
-           lg_error(diags, fault->loc,
-                    "sentinel_mismatch: a sentinel takes at least %g %% of the live rows: %lld of "
-                    "%lld, not %lld",
-                    100 * LG_SENTINEL_MIN_SHARE, (long long)least, (long long)n_live, (long long)n);
+           lg_error(
+               diags, fault->loc,
+               "sentinel_mismatch: a sentinel takes at least %g %% of the supervised rows: %lld of "
+               "%lld, not %lld",
+               100 * LG_SENTINEL_MIN_SHARE, (long long)least, (long long)n_live, (long long)n);
 }
 
 static bool overwrite_rows(const lg_fault_spec *fault, int index, lg_label_draft *draft,

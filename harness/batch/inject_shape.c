@@ -33,7 +33,7 @@ static bool reshape_input(const lg_fault_spec *fault, lg_batch *batch, lg_inject
     return true;
 }
 
-// The class axis moved to the end: N×d…×C handed over as if it were N×C×d….
+// The class axis moved to the end: N×d…×C passed as if it were N×C×d….
 static bool move_class_last(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
                             lg_diags *diags) {
     lg_tensor *input = &batch->input;

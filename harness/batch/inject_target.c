@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of how labels are handed over: their values are right, their bytes are read as something
+// Faults of how labels are passed: their values are right, their bytes are read as something
 // else. `batch->target` holds what the caller means, `batch->device_target` what the kernel is
 // given.
 #include "batch/internal.h"
@@ -31,7 +31,7 @@ static bool start_device_target(lg_batch *batch, lg_dtype dtype) {
     return lg_tensor_init(&batch->device_target, dtype, batch->target.rank, batch->target.shape);
 }
 
-// Ground truth of a misread: rows whose handed-over value is out of range and not ignored.
+// Ground truth of a misread: rows whose passed value is out of range and not ignored.
 static void add_misread_rows(const lg_batch *batch, const lg_label_draft *draft,
                              lg_injection *injection) {
     for (int64_t row = 0; row < draft->n_rows; row++) {
@@ -44,7 +44,7 @@ static void add_misread_rows(const lg_batch *batch, const lg_label_draft *draft,
     injection->fired = injection->n_rows > 0;
 }
 
-static bool live(const lg_label_draft *draft, int64_t row) {
+static bool is_supervised(const lg_label_draft *draft, int64_t row) {
     int64_t label = draft->labels[row];
     return label != draft->ignore_index && label >= 0 && label < draft->head_width;
 }
@@ -58,7 +58,7 @@ static bool choose_live(const lg_fault_spec *fault, int index, const lg_label_dr
         return no_memory(fault, diags);
     }
     for (int64_t row = 0; row < draft->n_rows; row++) {
-        usable[row] = live(draft, row);
+        usable[row] = is_supervised(draft, row);
     }
     bool fine = lg_inject_choose_rows(fault, index, draft->seed, draft->n_rows, usable, 1, 0, rows,
                                       n, diags);

@@ -69,16 +69,17 @@ bool lg_generate_target(lg_generation *g);
 // The parameters of each kind of data fault (keys of one entry of `faults:`). Any kind may list
 // only these; [..] is the default (of `where`:
 // the first form named; fault_form.def says what each is). `rows | count | fraction` exclude each
-// other: exact rows, a number of rows, or a share of the live rows (at least one row); the rows are
-// drawn from LG_STREAM_FAULT among the rows that are neither ignored nor already spoiled.
+// other: exact rows, a number of rows, or a share of the supervised rows (at least one row); the
+// rows are drawn from LG_STREAM_FAULT among the rows that are neither ignored nor already spoiled.
 //
 //   kind                 parameter    meaning
 //   -------------------  -----------  ------------------------------------------------------------
 //   wrong_head_width     head_width   columns of the input [max(1, classes - 1)]; 1..classes-1. One
 //                                     drawn row gets class classes - 1 if no label is beyond C
-//   one_based_labels     -            every live label + 1; one drawn row gets class C - 1 first if
+//   one_based_labels     -            every supervised label + 1; one drawn row gets class C - 1
+//   first if
 //                                     none has it. Given labels are shifted as they are
-//   over_shifted_labels  -            every live label - 1; the same with class 0
+//   over_shifted_labels  -            every supervised label - 1; the same with class 0
 //   label_equals_width   rows | count [1] | fraction   rows that get the label C
 //   negative_labels      rows | count [1] | fraction   rows that get a negative label
 //                        values       the labels written, cycled [-1, or -2 when -1 is ignored]
@@ -92,7 +93,7 @@ bool lg_generate_target(lg_generation *g);
 //                                     refused: none, every label stays whole]
 //   target_dtype         where        refused | int32_as_int64 | int32_wrap | uint8_wrap |
 //   sign_bytes
-//                        dtype        refused: what is handed over [int16]; of probabilities and
+//                        dtype        refused: what is passed [int16]; of probabilities and
 //                                     binary targets an integer type keeps the largest class, 0 or
 //                                     1
 //                        rows | count [1] | fraction   int32_wrap: rows whose label is wide
@@ -118,14 +119,14 @@ bool lg_generate_target(lg_generation *g);
 //   no_supervised_row    where        ignored | zero_weight
 //
 // `rows` of the injection (ground truth) are the rows the loss cannot take because of this fault:
-//   labels out of [0, C) that are not ignored, as handed over, for all label faults;
+//   labels out of [0, C) that are not ignored, as passed, for all label faults;
 //   float_targets refused: rows with a fraction (none when every label is whole: the call as a
 //   whole
-//     is refused); truncated: rows that lost a fraction; bits: rows whose handed-over int64 is out
+//     is refused); truncated: rows that lost a fraction; bits: rows whose passed int64 is out
 //     of range, the logically ignored ones among them;
 //   target_dtype: wrong_dtype none; the others, rows whose label is read as something else and is
 //   out
-//     of range as handed over, or was out of range before it was narrowed;
+//     of range as passed, or was out of range before it was narrowed;
 //   value_domain: rows with an entry no (log-)probability can have, or a sum that is not 1;
 //   bce_range, nonfinite_logits: the rows written to; shape_layout, weight_vector and
 //     no_supervised_row single out no row.
@@ -146,20 +147,20 @@ typedef struct lg_label_draft {
 
 // The widest head_width a scenario's faults leave: C of the input (K without wrong_head_width).
 int64_t lg_inject_head_width(const lg_scenario *scenario, int64_t classes);
-// How many labels a row of the handed-over target takes up: 2 where int64 is read over 32-bit
+// How many labels a row of the passed target takes up: 2 where int64 is read over 32-bit
 // labels.
 int64_t lg_inject_labels_per_row(const lg_scenario *scenario);
 
 // Rewrites the draft's labels for fault `index` of the scenario and fills injections[index].
 bool lg_inject_labels(const lg_scenario *scenario, int index, lg_label_draft *draft,
                       lg_batch *batch, lg_diags *diags);
-// Faults of how the labels are handed over (float_targets, target_dtype): after the target exists.
+// Faults of how the labels are passed (float_targets, target_dtype): after the target exists.
 bool lg_inject_target(const lg_scenario *scenario, int index, lg_label_draft *draft,
                       lg_batch *batch, lg_diags *diags);
 // Faults of the input, the probabilities, the weights and the shapes.
 bool lg_inject_values(const lg_scenario *scenario, int index, lg_batch *batch, lg_diags *diags);
 
-// Of these, target_dtype: class probabilities or binary targets handed over in another type.
+// Of these, target_dtype: class probabilities or binary targets passed in another type.
 bool lg_inject_dense_dtype(const lg_fault_spec *fault, lg_batch *batch, lg_injection *injection,
                            lg_diags *diags);
 

@@ -2,7 +2,7 @@
 // The evidence of one case in a folder that replays it without anything else of the run:
 //   scenario.yaml  the matrix point, with this kernel and mode alone
 //   batch.npz      input, target and what else the loss was given; device_target when the device
-//                  was handed something else; source_*, the arrays that the scenario read from
+//                  was given something else; source_*, the arrays that the scenario read from
 //                  files
 //   case.json      the case's line of cases.jsonl: what was seen
 //   finding.txt    the same for people

@@ -33,7 +33,7 @@ static bool broadcasts(const lg_tensor *from, const lg_tensor *to) {
     return true;
 }
 
-// Elementwise weights of BCE are handed over in the input's shape. Weights that do not fit it (a
+// Elementwise weights of BCE are passed in the input's shape. Weights that do not fit it (a
 // batch the host would refuse) go as they are.
 static bool is_expanded(const lg_batch *batch, lg_arg_id arg, const lg_tensor *tensor) {
     return (arg == LG_ARG_POS_WEIGHT || (arg == LG_ARG_WEIGHT && lg_batch_is_binary(batch))) &&

@@ -202,8 +202,8 @@ typedef struct lg_far_memory {
 // CUDA_ERROR_OUT_OF_MEMORY: the device has no such memory, or not enough.
 bool lg_far_make(const lg_driver *driver, const lg_tensor *tensor, lg_device_buffer *buffer,
                  lg_arena *arena, lg_calls *calls);
-// Compares each piece with what was put there: an element that changed is told as an input that was
-// written, a byte beside the elements as a write out of bounds.
+// Compares each piece with what was put there: an element that changed is reported as an input that
+// was written, a byte beside the elements as a write out of bounds.
 void lg_far_check(const lg_buffers *buffers, const lg_batch *batch, lg_arg_id arg,
                   lg_observation *out, lg_calls *calls);
 // Whether the address lies in the buffer's range, where nothing else can be meant.
@@ -276,7 +276,7 @@ typedef struct lg_ptx_program {
     lg_compiled file; // its text NULL: it could not be compiled or read, which has been reported
     lg_ptx_index index;
     bool whole;    // slices of it do not load: load all of it
-    bool reported; // its load problems have been told
+    bool reported; // its load problems have been reported
 } lg_ptx_program;
 
 // What is loaded of a source for one kernel and one pair of types, or a text of our own.

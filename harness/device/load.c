@@ -87,8 +87,8 @@ static bool load_cut(lg_device_session *session, const lg_kernel *kernel,
     return ok;
 }
 
-// Loads the slice, or all of the text when it cannot be cut; problems are told once a text, with
-// the lines of the whole.
+// Loads the slice, or all of the text when it cannot be cut; problems are reported once a text,
+// with the lines of the whole.
 static bool load_slice(lg_device_session *session, const lg_kernel *kernel, lg_ptx_program *source,
                        char **names, size_t n, CUmodule *module, lg_diags *diags) {
     if (!source->whole && load_cut(session, kernel, source, names, n, module)) {

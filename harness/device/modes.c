@@ -212,8 +212,8 @@ bool lg_run_block_sizes(lg_device_session *session, const lg_run_request *reques
     bool ok = true;
     const char *failure = NULL;
     // Whatever the size, or with a race to tell already.
-    bool told = base.input_written || base.not_run || base.race || base.barrier.text;
-    for (int i = 1; ok && i < n && !failure && !told; i++) {
+    bool is_enough = base.input_written || base.not_run || base.race || base.barrier.text;
+    for (int i = 1; ok && i < n && !failure && !is_enough; i++) {
         options.block_size = i;
         lg_observation other;
         ok = lg_run_once(session, request, &options, &other, diags);

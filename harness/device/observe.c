@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/device.h"
 #include "device/internal.h"
+#include "result/assert_log.h"
 
 #include <stdlib.h>
 #include <string.h>

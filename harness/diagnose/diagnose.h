@@ -10,8 +10,8 @@
 //
 // It is the finding that lg_attribute makes of the same batch under cross_entropy, except that it
 // lists the first LG_DIAGNOSE_ROWS rows only, and among the values those out of range; that NaN and
-// infinities among labels are told as such; that labels from `classes` on are a fault; and that for
-// nll_loss an input above 0 is one, where a run's finding only warns: here the array is judged.
+// infinities among labels are reported as such; that labels from `classes` on are a fault; and that
+// for nll_loss an input above 0 is one, where a run's finding only warns: here the array is judged.
 #ifndef LG_DIAGNOSE_DIAGNOSE_H
 #define LG_DIAGNOSE_DIAGNOSE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The logits beside class indices: NaN and infinities, probabilities where logits are meant, and
+// The logits beside class indices: NaN and infinities, probabilities where logits are expected, and
 // what is no logarithm of a probability where nll_loss wants one.
 #include "batch/batch.h"
 #include "diagnose/internal.h"

@@ -318,7 +318,7 @@ void lg_log_causes(lg_log_finding *finding, const lg_log_group *group) {
         // NaN fails both comparisons of the check.
         add_guess(finding, LG_CAUSE_BCE_RANGE, 0.8,
                   group->what == LG_WHAT_INPUT_RANGE
-                      ? "raw scores where probabilities are meant: is there a sigmoid?"
+                      ? "raw scores where probabilities are expected: is there a sigmoid?"
                       : "targets outside [0, 1]: class indices, or masks of 0 and 255?");
         add_guess(finding, LG_CAUSE_NONFINITE_LOGITS, 0.2, "NaN fails the same check");
     } else if (group->what == LG_WHAT_ACCESS) {

@@ -14,8 +14,8 @@
 #ifndef LG_EXPLAIN_EXPLAIN_H
 #define LG_EXPLAIN_EXPLAIN_H
 
-#include "device/device.h"
 #include "model/cause.h"
+#include "result/assert_log.h"
 #include "result/finding.h"
 #include "support/arena.h"
 #include "support/str.h"

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A batch as it is handed to the loss, with what the loss is then.
+// A batch as it is passed to the loss, with what the loss is then.
 typedef struct side {
     lg_batch batch;         // what is generated
-    lg_batch view;          // borrows from it: the target is what is handed over
-    bool refused;           // the call itself refuses it, knowing what it is handed
+    lg_batch view;          // borrows from it: the target is what is passed
+    bool refused;           // the call itself refuses it, knowing what it is given
     lg_reference reference; // only when not refused
     int64_t *labels;
     lg_guard_view guard_view;

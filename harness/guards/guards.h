@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well the protections work that people are told to put in front of a loss (guards.def).
+// How well the protections work that people are advised to put in front of a loss (guards.def).
 //
 // Each is applied to batches with known faults and to the same batches without them. What the loss
 // would have been afterwards is decided by the double-precision reference: of the clean batch (what
@@ -11,7 +11,7 @@
 //     that is a row while the batch fits one block of 32 threads;
 //   n_distinct_equals_C, width_equals_max_plus_1 leave them out too, and say that the head is too
 //     narrow when the labels reach beyond it;
-//   dtype_is_int64 looks at what is handed to the loss, not at how it came about;
+//   dtype_is_int64 looks at what is passed to the loss, not at how it came about;
 //   sampled_range_rows draws n/10 rows (at least one) with replacement; sampled_range_batches looks
 //     at a batch with a chance of 0.1. Draws are addressed: (seed, stream, number of the batch);
 //   clamp_into_range and subtract_one change every label, ignored ones too, as the one-line form
@@ -40,13 +40,13 @@ const char *lg_guard_help(lg_guard guard);
 
 // --- one guard on one batch
 
-// The labels as a check before the loss sees them: as they are handed over, widened.
+// The labels as a check before the loss sees them: as they are passed, widened.
 typedef struct lg_guard_view {
     int64_t n;
     const int64_t *labels;
     int64_t head_width;
     int64_t ignore_index;
-    lg_dtype dtype;        // of what is handed over
+    lg_dtype dtype;        // of what is passed
     uint64_t seed, number; // of the sampling guards: the batch's number in the run
 } lg_guard_view;
 

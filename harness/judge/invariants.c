@@ -134,7 +134,7 @@ static bool check_row(const checking *c, int64_t row) {
             return check_ignored(c, row);
         case LG_LABEL_INVALID:
             return false;
-        case LG_LABEL_LIVE:
+        case LG_LABEL_SUPERVISED:
             break;
         }
     }

@@ -152,7 +152,7 @@ static double row_mass(const lg_batch *batch, const lg_reference *reference, int
         return reference->row_mass[row];
     }
     int64_t label = 0;
-    if (lg_label_read(batch, row, lg_batch_head_width(batch), &label) != LG_LABEL_LIVE) {
+    if (lg_label_read(batch, row, lg_batch_head_width(batch), &label) != LG_LABEL_SUPERVISED) {
         return 0;
     }
     return lg_tensor_exists(&batch->weight) ? fabs(lg_tensor_get_f64(&batch->weight, label)) : 1;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static bool is_class(double value, int64_t head_width, int64_t ignore_index) {
-    // Minus zero is no label: its bits are INT64_MIN, which has another story.
+    // Minus zero is no label: its bits are INT64_MIN, which means something else.
     if (!(value == floor(value)) || !(fabs(value) < 0x1p62) || (value == 0 && signbit(value))) {
         return false;
     }
@@ -269,7 +269,7 @@ static void add_fraction(lg_label_evidence *e, double value, int64_t row) {
 
 bool lg_label_table_of_batch(const lg_batch *batch, int64_t head_width, lg_label_table *table) {
     const lg_tensor *given = lg_batch_device_target(batch);
-    const lg_tensor *meant = &batch->target;
+    const lg_tensor *intended = &batch->target;
     if (!lg_label_table_init(table, head_width, batch->classes, batch->loss.ignore_index,
                              given->dtype)) {
         return false;
@@ -287,10 +287,10 @@ bool lg_label_table_of_batch(const lg_batch *batch, int64_t head_width, lg_label
             packed ? lg_dtype_get_i64(given->dtype, given->data, i) : lg_tensor_get_i64(given, i);
         lg_label_table_add(table, label);
     }
-    if (lg_dtype_is_float(meant->dtype)) {
-        int64_t n_meant = lg_tensor_numel(meant);
-        for (int64_t i = 0; i < n_meant; i++) {
-            add_fraction(&table->evidence, lg_tensor_get_f64(meant, i), i);
+    if (lg_dtype_is_float(intended->dtype)) {
+        int64_t n_intended = lg_tensor_numel(intended);
+        for (int64_t i = 0; i < n_intended; i++) {
+            add_fraction(&table->evidence, lg_tensor_get_f64(intended, i), i);
         }
     }
     lg_label_table_finish(table);

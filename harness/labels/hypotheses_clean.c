@@ -28,8 +28,8 @@ double lg_log_clean(const lg_clean_sums *sums, const lg_hidden_labels *hidden, d
     return total;
 }
 
-// A class that is ignored has no live label: it is not there to be missing. The labels of K classes
-// run from `lowest`.
+// A class that is ignored has no supervised label: it is not there to be missing. The labels of K
+// classes run from `lowest`.
 static int64_t ignored_classes(const weighing *w, int64_t lowest, int64_t classes) {
     int64_t ignored = w->table->evidence.ignore_index;
     return ignored >= lowest && ignored < lowest + classes;
@@ -54,7 +54,8 @@ static double log_rare(const weighing *w, const clean_part *part, double inside,
            lg_log_clean(&part->outside, &none, outside) + lg_log_clean(&others, &none, inside);
 }
 
-// ln Σ over what the labels that the remap moved are like; `inside` and `outside` are live classes.
+// ln Σ over what the labels that the remap moved are like; `inside` and `outside` are supervised
+// classes.
 static double log_mixed(const weighing *w, const clean_part *part, double inside, double outside,
                         const lg_hidden_labels *hidden) {
     double regular =

@@ -68,7 +68,7 @@ enum { N_VIEWS = 4 };
 
 typedef struct weighing {
     const lg_label_table *table;
-    int64_t n; // live labels
+    int64_t n; // supervised labels
     int64_t width;
     lg_clean_sums in_range[N_VIEWS];
     int64_t largest_in_range; // -1: none

@@ -87,8 +87,8 @@ double lg_prior_of_missing_classes(double at_least, double below); // P(at_least
 double lg_prior_of_stray_rows(int64_t m, int64_t n);
 
 // A sentinel marks what must not count, so it dominates: by definition at least this share of the
-// live rows (a rarer value is a stray one, whatever it was meant to be). The injection holds to it
-// too.
+// supervised rows (a rarer value is a stray one, whatever it was meant to be). The injection holds
+// to it too.
 #define LG_SENTINEL_MIN_SHARE 0.05
 #define LG_SENTINEL_DEFAULT_SHARE 0.2
 int64_t lg_sentinel_min_rows(int64_t n);
@@ -168,7 +168,7 @@ void lg_labels_ignore(double fraction, uint64_t seed, int64_t ignore_index, int6
 
 // --- Labels as evidence: one pass, memory that does not grow with the number of rows.
 //
-// Owner: lg_label_table_free. One thread a table. Labels are read as they are handed to the kernel.
+// Owner: lg_label_table_free. One thread a table. Labels are read as they are passed to the kernel.
 
 // The labels as evidence, collected in one pass; also for `lossgate diagnose` on a stream of
 // labels.
@@ -185,7 +185,7 @@ typedef struct lg_label_evidence {
     int64_t n_at_width;    // label == C
     int64_t n_above_width; // label > C
     int64_t n_zero;        // label == 0
-    int64_t n_distinct;    // distinct live labels (exact up to a bound, see attribute.c)
+    int64_t n_distinct;    // distinct supervised labels (exact up to a bound, see attribute.c)
     int64_t n_distinct_in_range;
     int64_t n_distinct_out; // distinct out-of-range values
     int64_t dominant_out;   // the most frequent out-of-range value and its count

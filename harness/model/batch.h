@@ -52,7 +52,7 @@ enum { LG_MAX_FAULTS = 4 };
 typedef struct lg_injection {
     lg_cause cause;
     bool fired;        // false: it changed nothing a kernel could see, and proves nothing
-    int64_t n_changed; // elements changed (a shift changes every live label)
+    int64_t n_changed; // elements changed (a shift changes every supervised label)
     int64_t n_rows;
     int64_t *rows; // ascending: rows that are invalid because of this fault; owned by the batch
 } lg_injection;
@@ -64,7 +64,7 @@ typedef struct lg_batch {
     // What the caller means: class indices or probabilities. A float dtype with index semantics is
     // the `float_targets` fault.
     lg_tensor target;
-    // What is handed to the device when it differs from `target` (bits of float labels read as
+    // What is passed to the device when it differs from `target` (bits of float labels read as
     // int64, labels truncated or narrowed by a loader); LG_DTYPE_NONE: hand over `target` itself.
     lg_tensor device_target;
     bool target_is_probability;

@@ -105,7 +105,7 @@ bool lg_index_forward(const lg_loss_context *context, lg_reference *out) {
     for (int64_t row = 0; row < context->n_rows; row++) {
         int64_t label = 0;
         lg_label_kind kind = lg_label_read(batch, row, context->width, &label);
-        if (kind != LG_LABEL_LIVE) {
+        if (kind != LG_LABEL_SUPERVISED) {
             bool ignored = kind == LG_LABEL_IGNORED;
             clear_row(out, row, ignored ? 0 : NAN);
             out->n_ignored += ignored;
@@ -210,14 +210,14 @@ void lg_index_gradient(const lg_loss_context *context, const lg_reference *forwa
     const lg_batch *batch = context->batch;
     int64_t label = 0;
     lg_label_kind kind = lg_label_read(batch, row, context->width, &label);
-    if (kind == LG_LABEL_LIVE && batch->loss.kind == LG_CROSS_ENTROPY) {
+    if (kind == LG_LABEL_SUPERVISED && batch->loss.kind == LG_CROSS_ENTROPY) {
         softmax_gradient(context, forward, row, label, out);
         return;
     }
     for (int64_t c = 0; c < context->width; c++) {
         out[c] = kind == LG_LABEL_INVALID ? NAN : 0;
     }
-    if (kind == LG_LABEL_LIVE) {
+    if (kind == LG_LABEL_SUPERVISED) {
         // nll_loss: -w[y]·g on the label, with g already over D for a mean (PyTorch:
         // nll_loss_backward). w = 0 with D = 0 is 0·inf = NaN, as it is there.
         out[label] = -weight_of(context, label) * lg_row_scale(batch, forward, row);

@@ -14,7 +14,7 @@
 //   - mean over nothing (no row, all rows ignored, total weight 0) is 0/0 = NaN for every shape,
 //   also
 //     for a single ignored sample, where PyTorch's CUDA kernel gives 0. Its gradient is 0 where the
-//     rows are ignored and 0·(g/0) = NaN where live rows have weight 0.
+//     rows are ignored and 0·(g/0) = NaN where supervised rows have weight 0.
 //   - An ignored row contributes exactly nothing: loss 0, gradient 0, even when its logits are NaN.
 //     (PyTorch's log_softmax lets the NaN through into the gradient of that row.)
 //   - A row whose label is neither ignored nor in [0, C) is invalid: its loss and its gradient row
@@ -135,7 +135,11 @@ static inline double lg_gradient_at(lg_gradient_view *view, int64_t row, int64_t
 void lg_row_read(const lg_tensor *tensor, int64_t row, int64_t width, double *out);
 double lg_row_read_class(const lg_tensor *tensor, int64_t row, int64_t class_index);
 
-typedef enum lg_label_kind { LG_LABEL_LIVE, LG_LABEL_IGNORED, LG_LABEL_INVALID } lg_label_kind;
+typedef enum lg_label_kind {
+    LG_LABEL_SUPERVISED,
+    LG_LABEL_IGNORED,
+    LG_LABEL_INVALID
+} lg_label_kind;
 
 // Reads the class index of a row of batch->target and judges it against ignore_index and [0,
 // width).

@@ -98,7 +98,7 @@ lg_label_kind lg_label_read(const lg_batch *batch, int64_t row, int64_t width, i
     if (*label == batch->loss.ignore_index) {
         return LG_LABEL_IGNORED;
     }
-    return *label >= 0 && *label < width ? LG_LABEL_LIVE : LG_LABEL_INVALID;
+    return *label >= 0 && *label < width ? LG_LABEL_SUPERVISED : LG_LABEL_INVALID;
 }
 
 double lg_broadcast_get(const lg_tensor *tensor, const lg_tensor *like, int64_t index) {

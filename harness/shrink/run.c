@@ -105,8 +105,8 @@ static bool is_same_number(const lg_judgement *a, const lg_judgement *b) {
             class_of(a->got) == class_of(b->got) && class_of(a->want) == class_of(b->want));
 }
 
-// What must not be lost: a story of a live batch does not become one of an empty mean.
-static bool is_same_story(const lg_shrink_seen *wanted, const lg_shrink_seen *seen) {
+// What must not be lost: a supervised batch does not become one of an empty mean.
+static bool is_same_kind(const lg_shrink_seen *wanted, const lg_shrink_seen *seen) {
     return (seen->supervised || !wanted->supervised) &&
            (seen->has_right_value || !wanted->has_right_value) &&
            (seen->head_width > 1 || wanted->head_width <= 1) &&
@@ -120,7 +120,7 @@ bool lg_shrink_try_scenario(lg_shrinker *s, const lg_scenario *candidate) {
     }
     const lg_shrink_seen *wanted = &s->wanted;
     bool same = seen.judged.verdict == wanted->judged.verdict && seen.cause == wanted->cause &&
-                named_of(&seen) == named_of(wanted) && is_same_story(wanted, &seen) &&
+                named_of(&seen) == named_of(wanted) && is_same_kind(wanted, &seen) &&
                 seen.judged.detected_by == wanted->judged.detected_by &&
                 (seen.n_rows > 0) == (wanted->n_rows > 0);
     if (same) {

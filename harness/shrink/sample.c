@@ -12,22 +12,22 @@ enum {
     GROWTH = 4,
 };
 
-// A form that shows what is wanted is kept; `batch` is used up. Labels that are handed over as
-// something else than they are meant have two forms: what is handed over, and what is meant.
+// A form that shows what is wanted is kept; `batch` is used up. Labels that are passed as
+// something else than they are intended have two forms: what is passed, and what is intended.
 static bool try_forms(lg_shrinker *s, lg_batch *batch) {
-    lg_batch meant = {0};
+    lg_batch intended = {0};
     bool two_forms = lg_tensor_exists(&batch->device_target);
-    bool ok = !two_forms || lg_shrink_copy_batch(batch, &meant);
+    bool ok = !two_forms || lg_shrink_copy_batch(batch, &intended);
     if (ok && two_forms) {
         lg_tensor_free(&batch->target);
         batch->target = batch->device_target;
         batch->device_target = (lg_tensor){0};
-        lg_tensor_free(&meant.device_target);
-        meant.device_target = (lg_tensor){0};
+        lg_tensor_free(&intended.device_target);
+        intended.device_target = (lg_tensor){0};
     }
-    ok = ok && (lg_shrink_try_batch(s, batch) || (two_forms && lg_shrink_try_batch(s, &meant)));
+    ok = ok && (lg_shrink_try_batch(s, batch) || (two_forms && lg_shrink_try_batch(s, &intended)));
     lg_batch_free(batch);
-    lg_batch_free(&meant);
+    lg_batch_free(&intended);
     return ok;
 }
 

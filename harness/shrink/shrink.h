@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smallest batch that shows what a case shows: the same verdict, signalled in the same way, the
 // same causes named and no others, and of a wrong number the same output wrong in the same way. A
-// batch that has become another story is not kept: one without a live row, a loss that has no right
-// value, a single class where there were several, logits that are all alike.
+// batch that shows something else is not kept: one without a supervised row, a loss that has no
+// right value, a single class where there were several, logits that are all alike.
 //
 // The scenario's batch becomes a list of literal values without faults, from which rows, extra
 // dimensions, classes, options and digits are taken away by delta debugging (Zeller and

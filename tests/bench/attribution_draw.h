@@ -203,7 +203,7 @@ static inline lg_dtype draw_dtype(draw *d, int64_t classes) {
     return u < 0.7 ? LG_INT64 : u < 0.85 || !bytes ? LG_INT32 : LG_UINT8;
 }
 
-// What a user without the loader's secrets has: the labels as handed over.
+// What a user without the loader's secrets has: the labels as passed.
 static inline void draw_forget_meaning(draw *d) {
     lg_batch *batch = &d->batch;
     bool narrowed = batch->device_target.dtype == LG_INT32;

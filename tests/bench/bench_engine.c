@@ -5,7 +5,7 @@
 //   bench_engine [seconds]     how long each row is measured (0.5 by default; the best of its runs
 //   counts)
 #include "engine/ptx/ptx.h"
-#include "engine/sim/lane.h"
+#include "engine/sim/lane/lane.h"
 #include "engine/sim/sim.h"
 #include "support/alloc.h"
 #include "support/str.h"

@@ -22,7 +22,7 @@ has the guard is `label >= 0 && label <= n_classes` at
 has nothing was proven
 exit 3
 
-# A kernel that takes 32-bit labels only is handed labels as such where a scenario gives them no type.
+# A kernel that takes 32-bit labels only is given labels as such where a scenario gives them no type.
 copy tests/data/foreign/ce_int32.cu ce_int32.cu
 copy tests/data/foreign/ce_int32.yaml ce_int32.yaml
 file controls.yaml

@@ -39,7 +39,7 @@ run diagnose --targets neg.npy --head-width 3
 err neg.npy: error: is not a valid .npy file: a size in its shape is negative
 exit 2
 
-# Nowhere to write to: the finding is told all the same.
+# Nowhere to write to: the finding is reported all the same.
 shell printf 'IndexError: Target 7 is out of bounds.\n' > t.log; $LOSSGATE explain t.log --scenario /dev/full
 out LOSS FAULT — error text, line 1
 out*

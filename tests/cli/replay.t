@@ -54,7 +54,7 @@ run replay bundle
 err~ bundle/case.json:[0-9]+: error: cannot read: .*
 exit 2
 
-# A mutant that lets a fault through: the bundle holds what the device was handed.
+# A mutant that lets a fault through: the bundle holds what the device was given.
 file b/bits.yaml
 | title: The bits of floating-point labels
 | loss: {kind: nll_loss, reduction: mean, direction: forward}

@@ -219,7 +219,7 @@ static inline void m_run(machine *m) {
     double unused;
     for (int64_t row = 0; row < n; row++) {
         int64_t label = -1;
-        bool live = !indices || lg_label_read(b, row, width, &label) == LG_LABEL_LIVE;
+        bool live = !indices || lg_label_read(b, row, width, &label) == LG_LABEL_SUPERVISED;
         bool counted = live || m->defect == IGNORED_COUNTED;
         bool by_count = !indices || !live || m->defect == MEAN_BY_COUNT;
         weights[row] = !counted ? 0 : by_count ? 1 : m_weight(m, label);
@@ -245,7 +245,7 @@ static inline void m_run(machine *m) {
         double scale = m_scale(m, row, m->total_weight);
         if (binary) {
             m_binary_row(m, row, scale, &m->grad[row]);
-        } else if (!indices || lg_label_read(b, row, width, &label) == LG_LABEL_LIVE) {
+        } else if (!indices || lg_label_read(b, row, width, &label) == LG_LABEL_SUPERVISED) {
             lg_row_read(&b->input, row, width, x);
             m_class_gradient(m, row, label, scale, x);
         }

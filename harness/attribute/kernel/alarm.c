@@ -32,7 +32,7 @@ static bool is_ignored_outside(const lg_suspicion *s, int64_t row) {
     return has_labels(s) && outside && lg_label_of(s, row) == ignored;
 }
 
-// Labels without a type of their own are handed over in the kernel's.
+// Labels without a type of their own are passed in the kernel's.
 static bool device_reads_bytes(const lg_suspicion *s) {
     const lg_kernel *kernel = s->kernel;
     lg_dtype dtype = lg_batch_device_target(s->batch)->dtype;
@@ -144,7 +144,7 @@ static double explain_records(const alarm *a, const refusal_kind *kind, int64_t 
 // one row, no neighbour in its warp that has a refused row too is silent.
 static double explain_asserts(alarm *a, const refusal_kind *kind, int64_t *row) {
     const lg_observation *seen = a->s->seen;
-    bool *told = lg_arena_array(a->s->arena, (size_t)seen->n_asserts_kept, sizeof *told);
+    bool *heard = lg_arena_array(a->s->arena, (size_t)seen->n_asserts_kept, sizeof *heard);
     bool whole = seen->n_asserts == seen->n_asserts_kept && a->s->n_rows <= a->n_threads;
     bool silent = false;
     for (int64_t at = 0; at < a->s->n_rows; at++) {
@@ -157,14 +157,14 @@ static double explain_asserts(alarm *a, const refusal_kind *kind, int64_t *row) 
         for (int64_t i = 0; i < seen->n_asserts_kept; i++) {
             int64_t other = thread_of_assert(a, &seen->asserts[i]);
             *row = other == thread && *row < 0 ? at : *row;
-            told[i] = told[i] || other == thread;
+            heard[i] = heard[i] || other == thread;
             found = found || other == thread;
             same_warp = same_warp || other / 32 == thread / 32;
         }
         silent = silent || (same_warp && !found);
     }
     for (int64_t i = 0; i < seen->n_asserts_kept; i++) {
-        if (!told[i]) {
+        if (!heard[i]) {
             return 0;
         }
     }

@@ -77,7 +77,7 @@ static double weight_of_mass(const lg_suspicion *s, int64_t row) {
 
 static lg_formula_value loss_with(const lg_suspicion *s, int64_t row, offset take) {
     double right = s->reference->row_loss[row];
-    if (!lg_row_is_live(s, row) || !isfinite(log_mass(s, row))) {
+    if (!lg_row_is_supervised(s, row) || !isfinite(log_mass(s, row))) {
         return (lg_formula_value){right, 0, false};
     }
     mass m = mass_of(s, row, take);
@@ -109,7 +109,7 @@ static lg_formula_value loss_with_first(const lg_suspicion *s, int64_t row, doub
 // p as it is rounded; the eps keeps log p from 0 where it is not 0 itself.
 static lg_formula_value log_of_softmax(const lg_suspicion *s, int64_t row, double eps) {
     double right = s->reference->row_loss[row];
-    if (!lg_row_is_live(s, row) || !isfinite(log_mass(s, row))) {
+    if (!lg_row_is_supervised(s, row) || !isfinite(log_mass(s, row))) {
         return (lg_formula_value){right, 0, false};
     }
     double p = exp(input_at(s, row, lg_label_of(s, row)) - log_mass(s, row));
@@ -133,7 +133,7 @@ static int64_t count_lost_gradients(const lg_suspicion *s, offset take) {
     int64_t n = 0;
     bool fits = true;
     for (int64_t row = 0; fits && row < right.n_rows; row++) {
-        bool live = lg_row_is_live(s, row) && isfinite(log_mass(s, row));
+        bool live = lg_row_is_supervised(s, row) && isfinite(log_mass(s, row));
         mass m = live ? mass_of(s, row, take) : (mass){0};
         bool wrong = lg_formula_gradient_row_is_off(s, &right, row);
         fits = m.torn || wrong == m.lost;

@@ -42,7 +42,7 @@ static lg_cause suspect_padded_gradient(const lg_suspicion *s, const char **why)
     double most = -INFINITY;
     for (int64_t row = 0; row < s->n_rows; row++) {
         row_sums sums;
-        if (!lg_row_is_live(s, row)) {
+        if (!lg_row_is_supervised(s, row)) {
             continue;
         }
         if (!sum_row(s, row, &sums) || !(sums.softmax > 0 && sums.softmax < 1)) {
@@ -109,7 +109,7 @@ bool lg_gradient_rows_scale(const lg_suspicion *s) {
     bool scale = true;
     lg_gradient_view right = lg_gradient_open(s->batch, s->reference);
     for (int64_t row = 0; row < right.n_rows && scale; row++) {
-        bool live = lg_batch_is_binary(s->batch) || !s->targets_fit || lg_row_is_live(s, row);
+        bool live = lg_batch_is_binary(s->batch) || !s->targets_fit || lg_row_is_supervised(s, row);
         scale = !live || row_scales(s, &right, row);
     }
     lg_gradient_close(&right);

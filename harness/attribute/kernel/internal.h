@@ -31,9 +31,9 @@ typedef struct lg_pattern {
 } lg_pattern;
 
 bool lg_is_near(const lg_suspicion *s, double got, double want);
-int64_t lg_label_of(const lg_suspicion *s, int64_t row); // as handed to the device
+int64_t lg_label_of(const lg_suspicion *s, int64_t row); // as passed to the device
 // The row counts: its target is a probability, or a label that is not ignored.
-bool lg_row_is_live(const lg_suspicion *s, int64_t row);
+bool lg_row_is_supervised(const lg_suspicion *s, int64_t row);
 bool lg_is_strided(const lg_batch *batch);
 // Offsets into the input do not fit 16 bits with a sign, the narrowest anybody uses.
 bool lg_overflows_narrow_offsets(const lg_batch *batch);

@@ -24,7 +24,7 @@ bool lg_overflows_narrow_offsets(const lg_batch *batch) {
     return lg_tensor_numel(&batch->input) > INT16_MAX || lg_reaches_beyond_32_bits(batch);
 }
 
-bool lg_row_is_live(const lg_suspicion *s, int64_t row) {
+bool lg_row_is_supervised(const lg_suspicion *s, int64_t row) {
     return s->batch->target_is_probability || lg_label_of(s, row) != s->batch->loss.ignore_index;
 }
 

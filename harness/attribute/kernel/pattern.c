@@ -72,7 +72,7 @@ static bool loss_is_right(const lg_suspicion *s) {
 // Elements that no rounding makes: those of an ignored row, and of nll_loss beside the label.
 static bool is_exactly_zero(const lg_suspicion *s, int64_t row, double want) {
     return want == 0 && !lg_batch_is_binary(s->batch) &&
-           (s->batch->loss.kind == LG_NLL_LOSS || !lg_row_is_live(s, row));
+           (s->batch->loss.kind == LG_NLL_LOSS || !lg_row_is_supervised(s, row));
 }
 
 // Of the gradient, relative to the largest element of its row; 1 where any number but 0 is wrong.

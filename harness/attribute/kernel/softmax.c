@@ -83,7 +83,7 @@ static lg_cause suspect_filled_lanes(const lg_suspicion *s, const char **why) {
     int64_t n = 0;
     for (int64_t row = 0; !s->reference->scalar && row < s->loss->n; row++) {
         double shift = s->loss->values[row] - s->reference->loss[row];
-        if (!lg_row_is_live(s, row)) {
+        if (!lg_row_is_supervised(s, row)) {
             continue;
         }
         if (!(shift > s->slack * fmax(1, fabs(s->reference->loss[row])))) {
@@ -135,7 +135,7 @@ static bool is_shard_smoothed(const lg_suspicion *s, smoothing as) {
     double sum = 0;
     int64_t n_live = 0;
     for (int64_t row = 0; row < s->n_rows; row++) {
-        if (!lg_row_is_live(s, row)) {
+        if (!lg_row_is_supervised(s, row)) {
             continue;
         }
         double loss = shard_smoothed(s, row, as);
@@ -236,7 +236,7 @@ static bool is_loss_without(const lg_suspicion *s, int64_t n_warps, int64_t out)
     const lg_reference *r = s->reference;
     double sum = 0;
     for (int64_t row = 0; row < s->n_rows; row++) {
-        if (!lg_row_is_live(s, row)) {
+        if (!lg_row_is_supervised(s, row)) {
             continue;
         }
         double mass = log_mass_without(s, row, n_warps, out);

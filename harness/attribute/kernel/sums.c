@@ -18,7 +18,7 @@ static lg_cause suspect_divisor(const lg_suspicion *s, const char **why) {
         const char *name;
         double n;
     } divisors[] = {{"the number of rows", (double)r->n_rows},
-                    {"the number of live rows", (double)(r->n_rows - r->n_ignored)},
+                    {"the number of supervised rows", (double)(r->n_rows - r->n_ignored)},
                     {"the number of samples", (double)lg_batch_samples(s->batch)},
                     {"the number of classes", (double)lg_batch_head_width(s->batch)},
                     {"1", 1}};
@@ -49,7 +49,7 @@ static lg_cause suspect_empty_mean(const lg_suspicion *s, const char **why) {
 }
 
 static double row_weight(const lg_suspicion *s, int64_t row) {
-    if (!lg_row_is_live(s, row)) {
+    if (!lg_row_is_supervised(s, row)) {
         return 0;
     }
     const lg_tensor *weight = &s->batch->weight;
@@ -135,7 +135,7 @@ static lg_cause suspect_micro_batches(const lg_suspicion *s, const char **why) {
             !lg_is_near(s, means, s->reference->loss[0])) {
             *why = lg_arena_printf(s->arena,
                                    "the mean is that of the means of %d micro-batches, which have "
-                                   "not as many live rows as each other",
+                                   "not as many supervised rows as each other",
                                    n);
             return LG_CAUSE_WRONG_NORMALISATION;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/sim/fuse.h"
+#include "engine/sim/internal.h"
 #include "support/alloc.h"
 
 #include <stdlib.h>

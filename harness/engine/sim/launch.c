@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/sim/race.h"
+#include "engine/sim/exec/exec.h"
+#include "engine/sim/internal.h"
+#include "engine/sim/race/race.h"
 #include "support/alloc.h"
 
 #include <stdarg.h>
@@ -87,8 +89,7 @@ static bool check_launch(lg_exec *x) {
         lg_module_forget_sites(x->module);
         x->module->site_checks = launch->checks;
     }
-    x->sites = x->module->sites;
-    x->last = x->module->last;
+    x->mem = (lg_mem_state){x->module->sites, x->module->last, lg_access_slow};
     if (launch->param_bytes != code->ptx->param_bytes) {
         return refuse(x, "%zu bytes of parameters, the kernel takes %llu", launch->param_bytes,
                       (unsigned long long)code->ptx->param_bytes);
@@ -110,63 +111,12 @@ static bool check_launch(lg_exec *x) {
     return true;
 }
 
-// --- seeded orders (splitmix64; D. Steele et al., 2014)
-
-static uint64_t next_random(lg_exec *x) {
-    uint64_t z = x->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-static uint64_t common_divisor(uint64_t a, uint64_t b) {
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-static lg_block_order order_blocks(lg_exec *x) {
-    const uint32_t *grid = x->launch->grid;
-    lg_block_order order = {(uint64_t)grid[0] * grid[1] * grid[2], 1, 0};
-    if (x->launch->schedule) {
-        do {
-            order.factor = next_random(x) % order.n;
-        } while (common_divisor(order.factor, order.n) != 1);
-        order.offset = next_random(x) % order.n;
-    }
-    return order;
-}
-
-void lg_launch_block(const lg_exec *x, uint64_t i, uint32_t block[3]) {
-    const lg_block_order *order = &x->order;
-    const uint32_t *grid = x->launch->grid;
-    uint64_t at = (uint64_t)(((unsigned __int128)i * order->factor + order->offset) % order->n);
-    block[0] = (uint32_t)(at % grid[0]);
-    block[1] = (uint32_t)(at / grid[0] % grid[1]);
-    block[2] = (uint32_t)(at / grid[0] / grid[1]);
-}
-
-static void order_warps(lg_exec *x, int *order) {
-    for (int i = 0; i < x->n_warps; i++) {
-        order[i] = i;
-    }
-    for (int i = x->n_warps - 1; i > 0 && x->launch->schedule; i--) {
-        int other = (int)(next_random(x) % (uint64_t)(i + 1));
-        int swap = order[i];
-        order[i] = order[other];
-        order[other] = swap;
-    }
-}
-
 // --- running
 
 static void begin_turn(lg_exec *x) {
     x->turn_end = x->budget;
     if (x->launch->schedule) {
-        uint64_t end = x->n + 16 + next_random(x) % 512;
+        uint64_t end = x->n + 16 + lg_next_random(x) % 512;
         x->turn_end = end < x->budget ? end : x->budget;
     }
 }
@@ -193,7 +143,7 @@ static bool run_block(lg_exec *x) {
     int n_done = 0;
     while (n_done < x->n_warps) {
         bool moved = false;
-        order_warps(x, order);
+        lg_order_warps(x, order);
         for (int i = 0; i < x->n_warps; i++) {
             lg_warp *warp = &x->warps[order[i]];
             if (warp->state != LG_WARP_READY) {
@@ -278,7 +228,7 @@ void lg_sim_launch_kernel(lg_sim *sim, lg_sim_module *module, int function,
                           const lg_sim_launch *launch, lg_sim_result *result) {
     *result = (lg_sim_result){.status = LG_SIM_OK};
     lg_exec x = {.checks = launch->checks,
-                 .memory = lg_lane_table_best()->memory,
+                 .memory = lg_mem_table_best(),
                  .budget = launch->budget ? launch->budget : DEFAULT_BUDGET,
                  .sim = sim,
                  .module = module,
@@ -290,7 +240,7 @@ void lg_sim_launch_kernel(lg_sim *sim, lg_sim_module *module, int function,
     if (check_launch(&x)) {
         sim->n_launches++;
         if (prepare_memory(&x, &shared)) {
-            x.order = order_blocks(&x);
+            x.order = lg_order_blocks(&x);
             bool ok = true;
             for (uint64_t i = 0; i < x.order.n && ok; i++) {
                 x.warp = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/sim/exec.h"
+#include "engine/sim/internal.h"
 #include "support/alloc.h"
 
 #include <stdlib.h>
@@ -280,5 +280,5 @@ uint64_t lg_sim_static_shared(lg_sim_module *module, int function) {
 }
 
 const char *lg_sim_isa(void) {
-    return lg_lane_table_best()->isa;
+    return lg_isa_name(lg_lane_table_best()->isa);
 }

@@ -162,7 +162,7 @@ static void test_strides_keep_values(void) {
     lg_batch_free(&strided);
 }
 
-// What a scenario lists is handed over as it is, changed by the fault alone.
+// What a scenario lists is passed as it is, changed by the fault alone.
 static void test_given_labels_are_only_shifted(void) {
     static const struct {
         const char *name;

@@ -364,7 +364,7 @@ static void test_handovers(void) {
          .text = NULL},
         {"int16 converted on the way", LG_INT16, LG_INT64, {1, 2, 0}, {1, 2, 0}, LG_CAUSE_NONE,
          .text = NULL},
-        {"handed over as int16", LG_INT64, LG_INT16, {1, 2, 0}, {1, 2, 0}, DTYPE,
+        {"passed as int16", LG_INT64, LG_INT16, {1, 2, 0}, {1, 2, 0}, DTYPE,
          .text = "class indices are int16: give int64, int32 or uint8"},
     };
     // clang-format on
@@ -394,7 +394,7 @@ static void test_device_shape(void) {
     make(&batch.device_target, LG_INT64, "2", 0);
     lg_refusal refusal = lg_hostcheck(&batch, &arena);
     check_refusal("device target of another shape", &refusal, LG_CAUSE_SHAPE_LAYOUT,
-                  "the target handed to the device has shape [2] instead of [3]", 0, NULL);
+                  "the target passed to the device has shape [2] instead of [3]", 0, NULL);
     lg_arena_free(&arena);
     lg_batch_free(&batch);
 }

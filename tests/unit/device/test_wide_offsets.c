@@ -3,7 +3,7 @@
 // them with few elements (scenarios/wide has the strided inputs): 26 GB of address space of which a
 // few pages are touched. And the same kernels with one offset narrowed to 32 bits, which must be
 // noticed.
-#include "unit/sim/rig.h"
+#include "unit/engine/sim/rig.h"
 
 #include <math.h>
 #include <sys/mman.h>

@@ -2,8 +2,8 @@
 // The .approx and .full functions. The hardware's bits are its own; PTX bounds the error, and
 // beside each function stands PTX's bound and what the tests measure here. No fused multiply-add is
 // used, so that every instruction set gives the same bits.
-#include "engine/sim/lane/lane_exp2.h"
-#include "engine/sim/lane/lane_half.h"
+#include "engine/sim/lane/exp2.h"
+#include "engine/sim/lane/half.h"
 
 // Polynomials below: minimax fits, by Remez exchange in 200-bit arithmetic.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logic and shifts: and or xor not cnot lop3 shl shr shf prmt, and logic on predicates.
-#include "engine/sim/lane/lane_impl.h"
+#include "engine/sim/lane/impl.h"
 
 #define LOGIC(T)                                                                                   \
     LANE_FN2(and_##T, T, T, T, a &b)                                                               \

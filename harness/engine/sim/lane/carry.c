@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extended precision: add.cc addc sub.cc subc mad.cc madc. The carry flag is one bit a lane in the
 // slot insn->cc; for the subtractions it is the borrow.
-#include "engine/sim/lane/lane_impl.h"
+#include "engine/sim/lane/impl.h"
 
 // value and carry-out of one lane, in terms of a, b, c and the carry k that came in.
 #define CARRY(name, T, n_src, value, carry)                                                        \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // selp and slct: pick one of two values by a predicate or by a sign.
-#include "engine/sim/lane/lane_float.h"
+#include "engine/sim/lane/float.h"
 
 #include <immintrin.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cvt by the classes of its types, and cvt.pack.
-#include "engine/sim/lane/lane_convert.h"
+#include "engine/sim/lane/convert.h"
 
 // cvt.pack.sat: a and b, saturated, a above b; with 8-bit results the lower half of c moves up.
 LANE_INLINE u32 packed(s32 x, s32 least, s32 most) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cvt between f16, bf16, f32 and f64, to integral values in the same type, and the packing forms.
-#include "engine/sim/lane/lane_half.h"
+#include "engine/sim/lane/half.h"
 
 // Same type, to an integral value in mode RN RZ RM RP, or unchanged (mode NO).
 #define INTEGRAL_NO(V, x) (x)

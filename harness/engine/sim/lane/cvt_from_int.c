@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cvt of integers to f16, bf16, f32 and f64, in all rounding modes.
-#include "engine/sim/lane/lane_convert.h"
+#include "engine/sim/lane/convert.h"
 
 // A 64-bit integer as a double of fewer bits with a sticky last one: rounding that to f32 or less,
 // in any mode, is rounding the integer (see lane_float.h; at least 43 bits are kept).

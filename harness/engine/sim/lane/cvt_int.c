@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cvt between integers, plain and .sat.
-#include "engine/sim/lane/lane_convert.h"
+#include "engine/sim/lane/convert.h"
 
 // A destination in a register of its own width is converted in one loop. The others, and .sat, are
 // rare: they pass through 64 bits, so that the loops number as many as the types and not their

@@ -2,7 +2,7 @@
 // cvt of f16, bf16, f32 and f64 to integers: round to an integral value, then clamp to the range of
 // the destination (always, .sat or not). PTX on NaN: zero, except the most significant bit alone
 // when the source is f64 or the destination has 64 bits.
-#include "engine/sim/lane/lane_convert.h"
+#include "engine/sim/lane/convert.h"
 
 // `above` is the least power of two beyond the range, `least` its lower end: both exact in any
 // type. Inside, the value is converted by way of a type of the machine that holds it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bits and bit fields: popc clz brev bfind bfe bfi szext bmsk fns.
-#include "engine/sim/lane/lane_impl.h"
+#include "engine/sim/lane/impl.h"
 
 LANE_FN1(popc_b32, u32, u32, __builtin_popcount(a))
 LANE_FN1(popc_b64, u32, u64, __builtin_popcountll(a))

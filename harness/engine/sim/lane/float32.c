@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 arithmetic: add sub mul fma mad div rcp sqrt in all rounding modes, .ftz and .sat; min max
 // abs neg.
-#include "engine/sim/lane/lane_round.h"
+#include "engine/sim/lane/round.h"
 
 // `value` with flushed inputs when ftz, then flushed and clamped as asked for, NaN made canonical.
 #define FINISH_0_0(x) f32_canon(x)

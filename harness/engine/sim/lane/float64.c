@@ -4,7 +4,7 @@
 // Round to nearest is the machine's. The directed modes are rare and have no wider format to
 // compute in, so they run lane by lane under the machine's own rounding mode. NaN operands keep
 // their payload and invalid operations give 0xfff8000000000000, as the host does.
-#include "engine/sim/lane/lane_float.h"
+#include "engine/sim/lane/float.h"
 
 #include <immintrin.h>
 

@@ -2,8 +2,8 @@
 // Runs of instructions as one function: what is between them stays in vector registers. A chain of
 // single instructions waits for each store to be read back, which takes longer than the arithmetic.
 // Every lane gets the bits that the single instructions give.
-#include "engine/sim/lane/lane_exp2.h"
-#include "engine/sim/lane/lane_vector.h"
+#include "engine/sim/lane/exp2.h"
+#include "engine/sim/lane/vector.h"
 
 // nvcc's expf, instruction by instruction, for x = (n + d) ln 2 with n in -126..126:
 //   t = sat(fma(x, 1/(252 ln 2), 1/2));  s = fma.rm(t, 252, 12582913);  n = s - 12583039

@@ -12,7 +12,7 @@
 //   double, as its product may lie outside the range of float. A bf16 fma rounded to nearest in
 //   double first would not do: the product can be a midpoint of bf16, with an addend far below
 //   2^-53 of it to break the tie.
-#include "engine/sim/lane/lane_half.h"
+#include "engine/sim/lane/half.h"
 
 LANE_INLINE float finish_none(float x) {
     return x;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // setp and set of f16, bf16 and their packed pairs: compared as floats, which hold them exactly.
-#include "engine/sim/lane/lane_compare.h"
-#include "engine/sim/lane/lane_half.h"
+#include "engine/sim/lane/compare.h"
+#include "engine/sim/lane/half.h"
 
 // One half of every lane as floats: of a 16-bit register, or of the lower or upper halves of a
 // packed one. .ftz is about f16's own subnormals.

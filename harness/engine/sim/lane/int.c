@@ -5,7 +5,7 @@
 // Everything wraps, so sums and products are computed unsigned. Division by zero, which PTX leaves
 // unspecified, gives what nvcc's expansion on the hardware gives: all ones as quotient and as
 // remainder. The most negative value over -1 wraps to itself, remainder 0.
-#include "engine/sim/lane/lane_impl.h"
+#include "engine/sim/lane/impl.h"
 
 #define ROWS3(op)                                                                                  \
     { op##_u16, op##_u32, op##_u64, op##_u16, op##_u32, op##_u64 }

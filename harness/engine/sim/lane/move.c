@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mov: registers, immediates and special registers (all of them slots), predicates, and the forms
 // that pack {a, b, …} into a wider register or unpack one.
-#include "engine/sim/lane/lane_impl.h"
+#include "engine/sim/lane/impl.h"
 
 LANE_FN1(mov_16, u16, u16, a)
 LANE_FN1(mov_32, u32, u32, a)

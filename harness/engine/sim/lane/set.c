@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // set: compare integers, f32 and f64 into a register: all ones for u32 and s32, 1.0 for
 // floats.
-#include "engine/sim/lane/lane_compare.h"
+#include "engine/sim/lane/compare.h"
 
 #define FORM(name, dst, mask, finish, yes)                                                         \
     static void name##_##dst##_plain(char *regs, const lg_insn *insn, uint32_t active) {           \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // setp of integers, f32 and f64: p = BoolOp(t, c), q = BoolOp(!t, c).
-#include "engine/sim/lane/lane_compare.h"
+#include "engine/sim/lane/compare.h"
 
 static void finish_not(char *regs, const lg_insn *insn, uint32_t active, uint32_t t, int op) {
     finish_setp(regs, insn, active, t, ~t, op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // copysign (the sign of a, the magnitude of b) and testp.
-#include "engine/sim/lane/lane_impl.h"
+#include "engine/sim/lane/impl.h"
 
 LANE_FN2(copysign_f32, u32, u32, u32, (a & 0x80000000u) | (b & 0x7fffffffu))
 LANE_FN2(copysign_f64, u64, u64, u64, (a & 0x8000000000000000u) | (b & 0x7fffffffffffffffu))

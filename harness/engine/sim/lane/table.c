@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lane table of one instruction set: an opcode's selection, after a check that every operand's
 // slot has the width that the form asks for.
-#include "engine/sim/lane/lane_impl.h"
+#include "engine/sim/lane/impl.h"
 
 static bool is_half(lg_ptx_type type) {
     return type == LG_PTX_F16 || type == LG_PTX_F16X2 || type == LG_PTX_BF16 ||
@@ -121,6 +121,5 @@ static lg_lane_fn *select_form(const lg_lane_form *f) {
     return by_op[f->insn->op](f);
 }
 
-extern const struct lg_mem_table LG_ISA_NAME(lg_mem_table); // mem.c
-const lg_lane_table LG_ISA_NAME(lg_lane_isa) = {
-    LG_LANE_ISA, select_form, LG_ISA_NAME(lg_lane_fused), &LG_ISA_NAME(lg_mem_table)};
+const lg_lane_table LG_ISA_NAME(lg_lane_isa) = {LG_ISA_NUMBER, select_form,
+                                                LG_ISA_NAME(lg_lane_fused)};

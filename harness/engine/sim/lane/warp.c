@@ -5,7 +5,7 @@
 // instruction form groups of their own (as match followed by redux does); a lane's group is the
 // active lanes of its mask. What shfl reads from a lane that is not active PTX leaves undefined; it
 // is the register of that lane here, and exchange.c replaces it.
-#include "engine/sim/lane/lane_impl.h"
+#include "engine/sim/lane/impl.h"
 
 #ifdef __AVX512F__
 #include <immintrin.h>

@@ -241,7 +241,7 @@ static void test_destroyed(void) {
     CU_ASSERT_EQUAL(lg_driver_sim()->cuCtxSetCurrent(NULL), 0);
 }
 
-// A context in which a kernel has failed and nobody has been told yet.
+// A context in which a kernel has failed and nobody has been reported yet.
 static void set_up_pending(fixture *f, const ending *end) {
     set_up(f);
     f->driver->set_budget(TIMEOUT_BUDGET);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers of the PTX tests: load a text, and print what the AST says about an instruction.
-#ifndef LG_TESTS_PTX_TEXT_H
-#define LG_TESTS_PTX_TEXT_H
+#ifndef LG_TESTS_ENGINE_PTX_PTX_TEXT_H
+#define LG_TESTS_ENGINE_PTX_PTX_TEXT_H
 
 #include "engine/ptx/ptx.h"
 
