@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of judging a run, for judge.c and relations.c.
+// The parts of judging a run, for run.c and relations.c.
 #ifndef LG_JUDGE_INTERNAL_H
 #define LG_JUDGE_INTERNAL_H
 
@@ -43,6 +43,15 @@ typedef struct lg_comparison {
 void lg_compare_outputs(const lg_batch *batch, const lg_reference *reference,
                         const lg_kernel *kernel, const lg_observation *observation, bool invalid,
                         lg_comparison *out);
+
+// --- What a run showed, in one line for people, in `arena`.
+
+// "`what`: output rows 3 7 … (got 0.52, right is nan)"
+const char *lg_deviation_text(const lg_deviation *d, const char *what, lg_arena *arena);
+// The first assert.
+const char *lg_assert_text(const lg_observation *seen, lg_arena *arena);
+// The bad access.
+const char *lg_memory_text(const lg_observation *seen, lg_arena *arena);
 
 // --- The fault records of a `report` kernel against the rows that are really invalid.
 //

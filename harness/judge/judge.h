@@ -2,7 +2,8 @@
 // From what was observed to a verdict. A pass is proved: every number compared, every output
 // written, every fence whole, every invariant and relation kept.
 //
-//   judge.c        the verdict on a run, and on a case
+//   judge.c        the verdict on a case
+//   run.c, text.c  the verdict on a run, and its reason in words
 //   compare.c      all outputs of a run against the reference
 //   tolerance.c    how far a right number may be from the reference
 //   invariants.c   what every gradient and row loss must keep

@@ -105,9 +105,10 @@ static const char *check_binary(const lg_record_check *c, const lg_fault_record 
                                record->code == LG_RECORD_INPUT ? "input" : "target",
                                number_text(held, c->arena));
     }
-    double told = from_bits(record->value);
-    if (!(told == held || (isnan(told) && isnan(held)))) {
-        return wrong(c, record, "value", number_text(told, c->arena), number_text(held, c->arena));
+    double recorded = from_bits(record->value);
+    if (!(recorded == held || (isnan(recorded) && isnan(held)))) {
+        return wrong(c, record, "value", number_text(recorded, c->arena),
+                     number_text(held, c->arena));
     }
     return NULL;
 }
@@ -118,18 +119,18 @@ static const char *check_probability(const lg_record_check *c, const lg_fault_re
         return wrong_integer(c, record, "code", record->code, LG_RECORD_TARGET);
     }
     const lg_tensor *target = lg_batch_device_target(c->batch);
-    double told = from_bits(record->value);
+    double recorded = from_bits(record->value);
     double first = NAN;
     bool found = false;
     for (int64_t i = lg_batch_head_width(c->batch) - 1; i >= 0; i--) {
         double held = lg_row_read_class(target, record->row, i);
         if (!in_unit(held)) {
             first = held;
-            found = found || told == held || (isnan(told) && isnan(held));
+            found = found || recorded == held || (isnan(recorded) && isnan(held));
         }
     }
     return found ? NULL
-                 : wrong(c, record, "value", number_text(told, c->arena),
+                 : wrong(c, record, "value", number_text(recorded, c->arena),
                          number_text(first, c->arena));
 }
 
@@ -155,11 +156,11 @@ static const char *check_recorder(const lg_record_check *c, const lg_fault_recor
     sizes.threads = per_block * launch->grid[0] * launch->grid[1] * launch->grid[2];
     lg_diags diags = {0};
     int64_t want;
-    bool told = lg_sizes_eval(&sizes, stage->recorder, -1, stage->loc, &want, &diags);
+    bool known = lg_sizes_eval(&sizes, stage->recorder, -1, stage->loc, &want, &diags);
     lg_diags_free(&diags);
     int64_t got =
         linear(record->block, launch->grid) * per_block + linear(record->thread, launch->block);
-    if (told && got == want) {
+    if (known && got == want) {
         return NULL;
     }
     return lg_arena_printf(

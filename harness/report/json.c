@@ -102,8 +102,7 @@ static json_t *causes_json(const lg_finding *finding) {
     json_t *list = json_array();
     for (int i = 0; i < finding->n_hypotheses; i++) {
         const lg_hypothesis *h = &finding->hypotheses[i];
-        json_t *item = json_object();
-        json_object_set_new(item, "cause", json_string(lg_cause_name(h->cause)));
+        json_t *item = json_pack("{s:s}", "cause", lg_cause_name(h->cause));
         if (h->n_with > 0) {
             json_object_set_new(item, "with", with_json(h));
         }
@@ -119,10 +118,9 @@ static json_t *causes_json(const lg_finding *finding) {
 static json_t *values_json(const lg_finding *finding) {
     json_t *list = json_array();
     for (int64_t i = 0; i < finding->n_values; i++) {
-        json_t *item = json_object();
-        json_object_set_new(item, "value", json_integer(finding->values[i].value));
-        json_object_set_new(item, "count", json_integer(finding->values[i].count));
-        json_array_append_new(list, item);
+        const lg_value_count *v = &finding->values[i];
+        json_array_append_new(list, json_pack("{s:I, s:I}", "value", (json_int_t)v->value, "count",
+                                              (json_int_t)v->count));
     }
     return list;
 }
@@ -136,15 +134,10 @@ static json_t *assert_json(const lg_observation *seen) {
         return json_null();
     }
     const lg_assert_line *line = &seen->asserts[0];
-    json_t *item = json_object();
-    json_object_set_new(item, "file", text_json(line->file));
-    json_object_set_new(item, "line", json_integer(line->line));
-    json_object_set_new(item, "function", text_json(line->function));
-    json_object_set_new(item, "expression", text_json(line->expression));
-    json_object_set_new(item, "block", triple_json(line->block));
-    json_object_set_new(item, "thread", triple_json(line->thread));
-    json_object_set_new(item, "lines", json_integer(seen->n_asserts));
-    return item;
+    return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:I}", "file", text_json(line->file), "line",
+                     line->line, "function", text_json(line->function), "expression",
+                     text_json(line->expression), "block", triple_json(line->block), "thread",
+                     triple_json(line->thread), "lines", (json_int_t)seen->n_asserts);
 }
 
 static json_t *memory_json(const lg_observation *seen) {
@@ -152,38 +145,26 @@ static json_t *memory_json(const lg_observation *seen) {
     if (!m->present) {
         return json_null();
     }
-    json_t *item = json_object();
-    json_object_set_new(item, "kind", text_json(lg_device_fault_name(m->kind, m->write)));
-    json_object_set_new(item, "bytes", json_integer(m->bytes));
-    json_object_set_new(item, "buffer", text_json(m->buffer));
-    json_object_set_new(item, "distance", json_integer(m->distance));
-    json_object_set_new(item, "file", text_json(m->file));
-    json_object_set_new(item, "line", json_integer(m->line));
-    json_object_set_new(item, "block", triple_json(m->block));
-    json_object_set_new(item, "thread", triple_json(m->thread));
-    return item;
+    return json_pack("{s:o, s:I, s:o, s:I, s:o, s:i, s:o, s:o}", "kind",
+                     text_json(lg_device_fault_name(m->kind, m->write)), "bytes",
+                     (json_int_t)m->bytes, "buffer", text_json(m->buffer), "distance",
+                     (json_int_t)m->distance, "file", text_json(m->file), "line", m->line, "block",
+                     triple_json(m->block), "thread", triple_json(m->thread));
 }
 
 static json_t *place_json(const lg_source_place *place) {
-    if (!place->file) {
-        return json_null();
-    }
-    json_t *item = json_object();
-    json_object_set_new(item, "file", text_json(place->file));
-    json_object_set_new(item, "line", json_integer(place->line));
-    json_object_set_new(item, "what", text_json(place->what));
-    return item;
+    return place->file ? json_pack("{s:o, s:i, s:o}", "file", text_json(place->file), "line",
+                                   place->line, "what", text_json(place->what))
+                       : json_null();
 }
 
 static json_t *labels_json(const lg_case_result *result) {
     json_t *list = json_array();
     for (int64_t i = 0; i < result->n_labels; i++) {
         const lg_label_bin *bin = &result->labels[i];
-        json_t *item = json_object();
-        json_object_set_new(item, "low", json_integer(bin->low));
-        json_object_set_new(item, "high", json_integer(bin->high));
-        json_object_set_new(item, "count", json_integer(bin->count));
-        json_array_append_new(list, item);
+        json_array_append_new(list,
+                              json_pack("{s:I, s:I, s:I}", "low", (json_int_t)bin->low, "high",
+                                        (json_int_t)bin->high, "count", (json_int_t)bin->count));
     }
     return list;
 }

@@ -42,35 +42,14 @@ const lg_table_cell *lg_table_add(lg_table *table, const lg_case_result *result)
     return cell;
 }
 
-static char letter(lg_verdict verdict) {
-    switch (verdict) {
-    case LG_UNTESTED:
-        return '?';
-    case LG_PASS:
-        return 'P';
-    case LG_DETECTED:
-        return 'D';
-    case LG_SILENT_CORRUPTION:
-        return 'S';
-    case LG_FALSE_ALARM:
-        return 'A';
-    case LG_WRONG_RESULT:
-        return 'W';
-    case LG_UNWRITTEN:
-        return 'N';
-    case LG_MEMORY_FAULT:
-        return 'M';
-    case LG_HANG:
-        return 'H';
-    case LG_CRASH:
-        return 'C';
-    case LG_SKIPPED:
-        return '-';
-    case LG_N_VERDICTS:
-        break;
-    }
-    return ' ';
-}
+static const char letters[LG_N_VERDICTS] = {
+    [LG_UNTESTED] = '?',    [LG_PASS] = 'P',
+    [LG_DETECTED] = 'D',    [LG_SILENT_CORRUPTION] = 'S',
+    [LG_FALSE_ALARM] = 'A', [LG_WRONG_RESULT] = 'W',
+    [LG_UNWRITTEN] = 'N',   [LG_MEMORY_FAULT] = 'M',
+    [LG_HANG] = 'H',        [LG_CRASH] = 'C',
+    [LG_SKIPPED] = '-',
+};
 
 static void print_cell(const lg_table_cell *cell, FILE *out, bool color) {
     if (cell->n == 0) {
@@ -92,7 +71,7 @@ static void print_cell(const lg_table_cell *cell, FILE *out, bool color) {
     size_t n = 0;
     for (int v = 0; v < LG_N_VERDICTS && n < 2; v++) {
         if (cell->by_verdict[v] > 0) {
-            marks[n++] = letter((lg_verdict)v);
+            marks[n++] = letters[v];
         }
     }
     lg_ink ink = cell->by_verdict[LG_SKIPPED] == cell->n ? LG_INK_DIM : LG_INK_GOOD;
@@ -183,7 +162,7 @@ static void print_legend(const lg_table *table, FILE *out) {
     }
     for (int v = 0; v < LG_N_VERDICTS; v++) {
         if (seen[v]) {
-            fprintf(out, "%c %s  ", letter((lg_verdict)v), lg_verdict_name((lg_verdict)v));
+            fprintf(out, "%c %s  ", letters[v], lg_verdict_name((lg_verdict)v));
         }
     }
     fprintf(out, "%s\n", bad ? "! not as expected (how many)" : "with the number of cases");

@@ -132,7 +132,7 @@ typedef struct lg_observation {
     const char *log; // device log: printf and assert lines, "" when empty
     int n_outputs;
     lg_output outputs[LG_MAX_OUTPUTS];
-    // Mode-specific: the loss of the bystander/second batch, etc., told in words when it went
+    // Mode-specific: the loss of the bystander/second batch, etc., in words when it went
     // wrong.
     const char *mode_failure;
     bool mode_failure_is_hang;

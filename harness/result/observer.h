@@ -41,7 +41,7 @@ typedef struct lg_run_summary {
     int64_t by_verdict[LG_N_VERDICTS];
     int64_t n_unproven; // kernels chosen by their manifest of which no case was launched and judged
     int64_t n_gaps;     // those and the ones with options never tested
-    const lg_kernel_gap *gaps; // only while run_ended is told
+    const lg_kernel_gap *gaps; // only while run_ended is called
     bool interrupted;          // options->stop was set before every case was run
     int64_t n_planned;         // cases of the plan, and how many of them were done
     int64_t n_done;

@@ -115,23 +115,9 @@ static lg_cause unfired(const lg_batch *batch) {
 // A self-proof is needed to believe that a kernel is right. A scenario that says how its kernel is
 // broken asks for no belief: the case shows the fault or it does not.
 static bool expects_broken(const lg_scenario *scenario) {
-    switch (scenario->expect.has_verdict ? scenario->expect.verdict : LG_UNTESTED) {
-    case LG_SILENT_CORRUPTION:
-    case LG_FALSE_ALARM:
-    case LG_WRONG_RESULT:
-    case LG_UNWRITTEN:
-    case LG_MEMORY_FAULT:
-    case LG_HANG:
-    case LG_CRASH:
-        return true;
-    case LG_UNTESTED:
-    case LG_PASS:
-    case LG_DETECTED:
-    case LG_SKIPPED:
-    case LG_N_VERDICTS:
-        break;
-    }
-    return false;
+    lg_verdict verdict = scenario->expect.verdict;
+    return scenario->expect.has_verdict && verdict != LG_UNTESTED && verdict != LG_PASS &&
+           verdict != LG_DETECTED && verdict != LG_SKIPPED;
 }
 
 // The kernel cannot take the batch, or not in this type. Where the scenario does not name the

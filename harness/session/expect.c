@@ -44,47 +44,35 @@ static void add_part(lg_str *out, const char *format, ...) {
 
 static void check_verdict(const lg_case_result *result, lg_str *wanted, lg_str *differs) {
     const lg_scenario *scenario = result->what->scenario;
-    const lg_expect *expect = &scenario->expect;
-    const char *found = lg_verdict_name(result->judged.verdict);
-    if (expect->has_verdict) {
-        lg_str_add(wanted, lg_verdict_name(expect->verdict));
-        if (result->judged.verdict != expect->verdict) {
-            add_part(differs, "expected %s, found %s", lg_verdict_name(expect->verdict), found);
-        }
-        return;
-    }
-    if (!has_real_fault(scenario)) {
+    lg_verdict found = result->judged.verdict;
+    const char *want;
+    bool holds;
+    if (scenario->expect.has_verdict) {
+        want = lg_verdict_name(scenario->expect.verdict);
+        holds = found == scenario->expect.verdict;
+    } else if (!has_real_fault(scenario)) {
         bool may_detect = scenario->n_faults > 0;
-        const char *want = may_detect ? "pass or detected" : "pass";
-        lg_str_add(wanted, want);
-        if (result->judged.verdict != LG_PASS &&
-            !(may_detect && result->judged.verdict == LG_DETECTED)) {
-            add_part(differs, "expected %s, found %s", want, found);
-        }
-        return;
+        want = may_detect ? "pass or detected" : "pass";
+        holds = found == LG_PASS || (may_detect && found == LG_DETECTED);
+    } else if (result->what->kernel->policy != LG_POLICY_NONE) {
+        want = "detected";
+        holds = found == LG_DETECTED;
+    } else {
+        // Nothing guards this kernel; a NaN that the arithmetic itself made is no corruption
+        // either.
+        want = "silent_corruption or memory_fault";
+        holds = found == LG_SILENT_CORRUPTION || found == LG_MEMORY_FAULT ||
+                (found == LG_DETECTED && result->judged.detected_by == LG_DETECTOR_NAN);
     }
-    if (result->what->kernel->policy != LG_POLICY_NONE) {
-        lg_str_add(wanted, "detected");
-        if (result->judged.verdict != LG_DETECTED) {
-            add_part(differs, "expected detected, found %s", found);
-        }
-        return;
-    }
-    lg_str_add(wanted, "silent_corruption or memory_fault");
-    // Nothing guards this kernel; a NaN that the arithmetic itself made is no corruption either.
-    bool nan_by_itself =
-        result->judged.verdict == LG_DETECTED && result->judged.detected_by == LG_DETECTOR_NAN;
-    if (result->judged.verdict != LG_SILENT_CORRUPTION &&
-        result->judged.verdict != LG_MEMORY_FAULT && !nan_by_itself) {
-        add_part(differs, "expected silent_corruption or memory_fault, found %s", found);
+    lg_str_add(wanted, want);
+    if (!holds) {
+        add_part(differs, "expected %s, found %s", want, lg_verdict_name(found));
     }
 }
 
 static const char *certainty(const lg_finding *finding) {
-    return finding->cause == LG_CAUSE_NONE ? "nothing concluded"
-           : finding->certain              ? "certain"
-           : finding->ambiguous            ? "ambiguous"
-                                           : "likely";
+    const char *name = lg_finding_certainty(finding);
+    return name ? name : "nothing concluded";
 }
 
 static void check_cause(const lg_case_result *result, lg_str *wanted, lg_str *differs) {

@@ -64,6 +64,7 @@ typedef struct lg_trial {
     bool invalid;         // the reference says the batch is invalid
     const char *unsuited; // the kernel or mode cannot take it
     lg_judgement judgement;
+    bool caught;       // as the policy promises (bad batches only)
     bool lie_accepted; // a reference made wrong on purpose passed (clean batches only)
     bool signalled;    // the kernel gave any signal at all: assert, record, trap
     lg_device_status status;
@@ -76,7 +77,6 @@ typedef struct lg_trials {
     const lg_kernel *kernel;
     lg_direction direction;
     lg_trial of[LG_N_PROOF_FAULTS];
-    bool caught[LG_N_PROOF_FAULTS];
 } lg_trials;
 
 // What `first`, a bad batch that was not caught, should have done and did, and what the others say

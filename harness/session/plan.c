@@ -94,15 +94,21 @@ typedef struct builder {
     int64_t *column_of; // [kernel × LG_N_MODES + mode], -1: not used yet
 } builder;
 
+// `items` with room for one more than `n`.
+static void *with_room(void *items, int64_t n, int64_t *capacity, size_t item_bytes) {
+    if (n < *capacity) {
+        return items;
+    }
+    *capacity = *capacity * 2 + 16;
+    return lg_xrealloc(items, (size_t)*capacity * item_bytes);
+}
+
 static int64_t column_index(builder *b, int64_t kernel, lg_mode mode) {
     int64_t *slot = &b->column_of[kernel * LG_N_MODES + mode];
     if (*slot >= 0) {
         return *slot;
     }
-    if (b->n_columns == b->columns_capacity) {
-        b->columns_capacity = b->columns_capacity * 2 + 16;
-        b->columns = lg_xrealloc(b->columns, (size_t)b->columns_capacity * sizeof(*b->columns));
-    }
+    b->columns = with_room(b->columns, b->n_columns, &b->columns_capacity, sizeof(*b->columns));
     b->columns[b->n_columns] =
         (lg_plan_column){.kernel = &b->options->kernels->items[kernel], .mode = mode};
     *slot = b->n_columns++;
@@ -125,10 +131,7 @@ static void add_case(builder *b, const lg_scenario *scenario, int64_t kernel, lg
         return;
     }
     item.column = column_index(b, kernel, mode);
-    if (b->n_cases == b->cases_capacity) {
-        b->cases_capacity = b->cases_capacity * 2 + 64;
-        b->cases = lg_xrealloc(b->cases, (size_t)b->cases_capacity * sizeof(*b->cases));
-    }
+    b->cases = with_room(b->cases, b->n_cases, &b->cases_capacity, sizeof(*b->cases));
     b->cases[b->n_cases++] = item;
 }
 
@@ -190,10 +193,7 @@ static void add_point(builder *b, const lg_scenario *scenario, match *matches, i
     if (b->n_cases == first) {
         return;
     }
-    if (b->n_points == b->points_capacity) {
-        b->points_capacity = b->points_capacity * 2 + 64;
-        b->points = lg_xrealloc(b->points, (size_t)b->points_capacity * sizeof(*b->points));
-    }
+    b->points = with_room(b->points, b->n_points, &b->points_capacity, sizeof(*b->points));
     b->points[b->n_points++] = (lg_plan_point){.scenario = fitted,
                                                .first_case = first,
                                                .n_cases = b->n_cases - first,

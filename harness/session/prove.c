@@ -116,26 +116,12 @@ static bool is_clean(const prover *p, lg_direction direction, const lg_trial *t,
 // Which value a guard misses does not hang on how the work is submitted: one bad batch of each kind
 // is run in the mode itself, the others where a run costs least.
 static lg_trial run_bad(const prover *p, lg_proof_fault fault, lg_direction direction) {
+    static const bool in_mode[LG_N_PROOF_FAULTS] = {[LG_PROOF_AT_WIDTH] = true,
+                                                    [LG_PROOF_SEVERAL] = true,
+                                                    [LG_PROOF_TARGET_ABOVE] = true,
+                                                    [LG_PROOF_INPUT_ABOVE] = true};
     prover cheap = *p;
-    switch (fault) {
-    case LG_PROOF_NEGATIVE:
-    case LG_PROOF_FAR:
-    case LG_PROOF_LEAST:
-    case LG_PROOF_AT_WIDTH_LAST:
-    case LG_PROOF_TARGET_BELOW:
-    case LG_PROOF_TARGET_NAN:
-    case LG_PROOF_INPUT_BELOW:
-    case LG_PROOF_INPUT_NAN:
-        cheap.mode = LG_MODE_BLOCKING;
-        break;
-    case LG_PROOF_CLEAN:
-    case LG_PROOF_AT_WIDTH:
-    case LG_PROOF_SEVERAL:
-    case LG_PROOF_TARGET_ABOVE:
-    case LG_PROOF_INPUT_ABOVE:
-    case LG_N_PROOF_FAULTS:
-        break;
-    }
+    cheap.mode = in_mode[fault] ? p->mode : LG_MODE_BLOCKING;
     return run_trial(&cheap, fault, direction);
 }
 
@@ -148,10 +134,10 @@ static bool prove_bad(const prover *p, lg_direction direction, lg_column_failure
         }
         lg_trial *t = &trials.of[f];
         *t = run_bad(p, (lg_proof_fault)f, direction);
-        trials.caught[f] = t->ran && is_caught(p->kernel->policy, &t->judgement);
+        t->caught = t->ran && is_caught(p->kernel->policy, &t->judgement);
         if (!t->ran) {
             why->text = "a built-in bad batch could not be run";
-        } else if (t->invalid && !trials.caught[f] && missed == LG_PROOF_CLEAN) {
+        } else if (t->invalid && !t->caught && missed == LG_PROOF_CLEAN) {
             missed = (lg_proof_fault)f;
         }
     }

@@ -24,7 +24,7 @@ static const char *wanted(const lg_trials *trials) {
 static void add_list(lg_str *text, const char *title, const lg_trials *trials, bool caught) {
     const char *separator = title;
     for (int f = LG_PROOF_CLEAN + 1; f < LG_N_PROOF_FAULTS; f++) {
-        if (trials->of[f].ran && trials->of[f].invalid && trials->caught[f] == caught) {
+        if (trials->of[f].ran && trials->of[f].invalid && trials->of[f].caught == caught) {
             lg_str_printf(text, "%s%s", separator, lg_proof_fault_text((lg_proof_fault)f));
             separator = ", ";
         }
@@ -33,7 +33,7 @@ static void add_list(lg_str *text, const char *title, const lg_trials *trials, b
 
 static bool any_caught(const lg_trials *trials) {
     for (int f = LG_PROOF_CLEAN + 1; f < LG_N_PROOF_FAULTS; f++) {
-        if (trials->caught[f]) {
+        if (trials->of[f].caught) {
             return true;
         }
     }
@@ -43,7 +43,7 @@ static bool any_caught(const lg_trials *trials) {
 // Why nothing at all was signalled, or NULL when something was.
 static const char *silence(const lg_trials *trials) {
     for (int f = LG_PROOF_CLEAN + 1; f < LG_N_PROOF_FAULTS; f++) {
-        if (trials->of[f].ran && (trials->caught[f] || trials->of[f].signalled)) {
+        if (trials->of[f].ran && (trials->of[f].caught || trials->of[f].signalled)) {
             return NULL;
         }
     }
