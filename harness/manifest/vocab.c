@@ -64,8 +64,8 @@ const char *const *lg_arg_names(size_t *n) {
     return args;
 }
 
-const char *lg_arg_name(lg_arg_id id) {
-    return args[id];
+const char *lg_arg_name(lg_arg_id arg) {
+    return args[arg];
 }
 
 lg_arg_id lg_arg_find(const char *name) {
