@@ -101,35 +101,19 @@ static double sticky_f64(int64_t value) {
     return value < 0 ? -(double)magnitude : (double)magnitude;
 }
 
-static uint16_t load_u16(const void *data, int64_t index) {
-    uint16_t bits;
-    memcpy(&bits, (const char *)data + index * (int64_t)sizeof bits, sizeof bits);
-    return bits;
-}
-
-static float load_f32(const void *data, int64_t index) {
-    float value;
-    memcpy(&value, (const char *)data + index * (int64_t)sizeof value, sizeof value);
-    return value;
-}
-
-static double load_f64(const void *data, int64_t index) {
-    double value;
-    memcpy(&value, (const char *)data + index * (int64_t)sizeof value, sizeof value);
-    return value;
-}
-
-static int32_t load_i32(const void *data, int64_t index) {
-    int32_t value;
-    memcpy(&value, (const char *)data + index * (int64_t)sizeof value, sizeof value);
-    return value;
-}
-
-static int64_t load_i64(const void *data, int64_t index) {
-    int64_t value;
-    memcpy(&value, (const char *)data + index * (int64_t)sizeof value, sizeof value);
-    return value;
-}
+// Elements may lie at any address.
+#define LOAD(name, type)                                                                           \
+    static type load_##name(const void *data, int64_t index) {                                     \
+        type value;                                                                                \
+        memcpy(&value, (const char *)data + index * (int64_t)sizeof value, sizeof value);          \
+        return value;                                                                              \
+    }
+LOAD(u16, uint16_t)
+LOAD(f32, float)
+LOAD(f64, double)
+LOAD(i32, int32_t)
+LOAD(i64, int64_t)
+#undef LOAD
 
 double lg_dtype_get_f64(lg_dtype dtype, const void *data, int64_t index) {
     switch (dtype) {

@@ -226,50 +226,21 @@ typedef enum need {
     LOG_OR_PROBABILITIES
 } need;
 
-static need need_of(lg_cause kind) {
-    switch (kind) {
-    case LG_CAUSE_ONE_BASED_LABELS:
-    case LG_CAUSE_OVER_SHIFTED_LABELS:
-    case LG_CAUSE_LABEL_EQUALS_WIDTH:
-    case LG_CAUSE_NEGATIVE_LABELS:
-    case LG_CAUSE_SENTINEL_MISMATCH:
-    case LG_CAUSE_FLOAT_TARGETS:
-    case LG_CAUSE_CORRUPT_LABELS:
-    case LG_CAUSE_WRONG_HEAD_WIDTH:
-        return LABELS;
-    case LG_CAUSE_TARGET_DTYPE:
-        return LABELS_UNLESS_REFUSED;
-    case LG_CAUSE_NO_SUPERVISED_ROW:
-        return CLASSES;
-    case LG_CAUSE_BCE_RANGE:
-        return BINARY;
-    case LG_CAUSE_NONFINITE_LOGITS:
-        return INPUT_OR_PROBABILITIES;
-    case LG_CAUSE_VALUE_DOMAIN:
-        return LOG_OR_PROBABILITIES;
-    case LG_CAUSE_SHAPE_LAYOUT:
-    case LG_CAUSE_WEIGHT_VECTOR:
-    case LG_CAUSE_NONE:
-    case LG_CAUSE_MISSING_CHECK:
-    case LG_CAUSE_OFF_BY_ONE_CHECK:
-    case LG_CAUSE_INDEX_OVERFLOW:
-    case LG_CAUSE_STRIDES_IGNORED:
-    case LG_CAUSE_OPTION_INTERPLAY:
-    case LG_CAUSE_PRECISION:
-    case LG_CAUSE_NUMERICAL_STABILITY:
-    case LG_CAUSE_PADDED_LANES:
-    case LG_CAUSE_GRADIENT_CONTRACT:
-    case LG_CAUSE_SHARD_STATISTICS:
-    case LG_CAUSE_RACE:
-    case LG_CAUSE_BAD_BARRIER:
-    case LG_CAUSE_UNWRITTEN_OUTPUT:
-    case LG_CAUSE_INPUT_OVERWRITTEN:
-    case LG_CAUSE_WRONG_NORMALISATION:
-    case LG_N_CAUSES:
-        break;
-    }
-    return ANY;
-}
+static const need needs[LG_N_CAUSES] = {
+    [LG_CAUSE_ONE_BASED_LABELS] = LABELS,
+    [LG_CAUSE_OVER_SHIFTED_LABELS] = LABELS,
+    [LG_CAUSE_LABEL_EQUALS_WIDTH] = LABELS,
+    [LG_CAUSE_NEGATIVE_LABELS] = LABELS,
+    [LG_CAUSE_SENTINEL_MISMATCH] = LABELS,
+    [LG_CAUSE_FLOAT_TARGETS] = LABELS,
+    [LG_CAUSE_CORRUPT_LABELS] = LABELS,
+    [LG_CAUSE_WRONG_HEAD_WIDTH] = LABELS,
+    [LG_CAUSE_TARGET_DTYPE] = LABELS_UNLESS_REFUSED,
+    [LG_CAUSE_NO_SUPERVISED_ROW] = CLASSES,
+    [LG_CAUSE_BCE_RANGE] = BINARY,
+    [LG_CAUSE_NONFINITE_LOGITS] = INPUT_OR_PROBABILITIES,
+    [LG_CAUSE_VALUE_DOMAIN] = LOG_OR_PROBABILITIES,
+};
 
 static const char *missing_need(const lg_part *check) {
     bool binary = lg_loss_is_binary(check->reader->scenario->loss.kind);
@@ -277,7 +248,7 @@ static const char *missing_need(const lg_part *check) {
     lg_fault_form form = check->fault->where;
     bool on_target = form == LG_FORM_TARGET_OUTSIDE || form == LG_FORM_TARGET_NONFINITE;
     bool of_input = form == LG_FORM_PROBABILITIES || form == LG_FORM_RAW_LOGITS;
-    switch (need_of(check->fault->kind)) {
+    switch (needs[check->fault->kind]) {
     case ANY:
         return NULL;
     case LABELS:

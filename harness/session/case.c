@@ -115,9 +115,14 @@ static lg_cause unfired(const lg_batch *batch) {
 // A self-proof is needed to believe that a kernel is right. A scenario that says how its kernel is
 // broken asks for no belief: the case shows the fault or it does not.
 static bool expects_broken(const lg_scenario *scenario) {
-    lg_verdict verdict = scenario->expect.verdict;
-    return scenario->expect.has_verdict && verdict != LG_UNTESTED && verdict != LG_PASS &&
-           verdict != LG_DETECTED && verdict != LG_SKIPPED;
+    static const bool broken[LG_N_VERDICTS] = {[LG_SILENT_CORRUPTION] = true,
+                                               [LG_FALSE_ALARM] = true,
+                                               [LG_WRONG_RESULT] = true,
+                                               [LG_UNWRITTEN] = true,
+                                               [LG_MEMORY_FAULT] = true,
+                                               [LG_HANG] = true,
+                                               [LG_CRASH] = true};
+    return scenario->expect.has_verdict && broken[scenario->expect.verdict];
 }
 
 // The kernel cannot take the batch, or not in this type. Where the scenario does not name the

@@ -198,11 +198,7 @@ CUresult lg_simdrv_cuCtxGetCurrent(CUcontext *out) {
 }
 
 CUresult lg_simdrv_cuCtxSynchronize(void) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     return lg_simdrv_leave(context, lg_simdrv_wait(context, context->n_submitted));
 }
 

@@ -136,6 +136,15 @@ bool lg_simdrv_initialized(void);
 // with the sticky error of a dead context, lg_simdrv_enter_any does not.
 CUresult lg_simdrv_enter(lg_simdrv_context **out);
 CUresult lg_simdrv_enter_any(lg_simdrv_context **out);
+// How a function of the table begins: it declares and locks the context, or returns the error.
+#define LG_ENTER(context)                                                                          \
+    lg_simdrv_context *context;                                                                    \
+    do {                                                                                           \
+        CUresult entered = lg_simdrv_enter(&context);                                              \
+        if (entered) {                                                                             \
+            return entered;                                                                        \
+        }                                                                                          \
+    } while (0)
 CUresult lg_simdrv_leave(lg_simdrv_context *context, CUresult result); // returns `result`
 
 lg_simdrv_object *lg_simdrv_add(lg_simdrv_context *context, lg_simdrv_kind kind);

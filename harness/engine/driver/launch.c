@@ -79,11 +79,8 @@ CUresult lg_simdrv_cuLaunchKernel(CUfunction handle, unsigned int grid_x, unsign
                                   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
                                   unsigned int block_z, unsigned int shared_bytes,
                                   CUstream stream_handle, void **params, void **extra) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     lg_simdrv_object *function = lg_simdrv_find(context, LG_SIMDRV_FUNCTION, handle);
     lg_simdrv_object *stream;
     error = lg_simdrv_find_stream(context, stream_handle, &stream);

@@ -10,11 +10,7 @@
 #include <string.h>
 
 CUresult lg_simdrv_cuMemAlloc(CUdeviceptr *address, size_t bytes) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     if (!address || bytes == 0) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_VALUE);
     }
@@ -34,11 +30,8 @@ CUresult lg_simdrv_cuMemAlloc(CUdeviceptr *address, size_t bytes) {
 }
 
 CUresult lg_simdrv_cuMemFree(CUdeviceptr address) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     lg_simdrv_object *object = context->objects;
     while (object && !(object->kind == LG_SIMDRV_BUFFER && object->memory.address == address)) {
         object = object->next;
@@ -54,11 +47,7 @@ CUresult lg_simdrv_cuMemFree(CUdeviceptr address) {
 }
 
 CUresult lg_simdrv_cuMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     if (!free_bytes || !total_bytes) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_VALUE);
     }
@@ -87,21 +76,15 @@ static CUresult copy_now(lg_simdrv_context *context, CUdeviceptr device, void *t
 }
 
 CUresult lg_simdrv_cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     error = !from && bytes ? CUDA_ERROR_INVALID_VALUE : copy_now(context, to, NULL, from, bytes);
     return lg_simdrv_leave(context, error);
 }
 
 CUresult lg_simdrv_cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     error = !to && bytes ? CUDA_ERROR_INVALID_VALUE : copy_now(context, from, to, NULL, bytes);
     return lg_simdrv_leave(context, error);
 }
@@ -114,11 +97,8 @@ static bool catch_up(lg_simdrv_context *context) {
 }
 
 CUresult lg_simdrv_cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     if (bytes == 0) {
         return lg_simdrv_leave(context, CUDA_SUCCESS);
     }
@@ -140,11 +120,8 @@ CUresult lg_simdrv_cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) 
 
 static CUresult submit_copy(CUdeviceptr device, void *to, const void *from, size_t bytes,
                             CUstream handle) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     lg_simdrv_object *stream;
     error = lg_simdrv_find_stream(context, handle, &stream);
     if (!error && bytes && ((!to && !from) || !is_mapped(context, device, bytes))) {
@@ -181,11 +158,8 @@ CUresult lg_simdrv_cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, C
 
 CUresult lg_simdrv_cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes,
                                    CUstream handle) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     lg_simdrv_object *stream;
     error = lg_simdrv_find_stream(context, handle, &stream);
     if (!error && bytes && !is_mapped(context, to, bytes)) {
@@ -204,11 +178,8 @@ CUresult lg_simdrv_cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t b
 }
 
 static CUresult memset_now(CUdeviceptr to, const void *pattern, size_t pattern_bytes, size_t n) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     size_t bytes;
     if (to % pattern_bytes != 0 || __builtin_mul_overflow(n, pattern_bytes, &bytes) ||
         (bytes && !is_mapped(context, to, bytes))) {
@@ -231,11 +202,7 @@ CUresult lg_simdrv_cuMemsetD32(CUdeviceptr to, unsigned int value, size_t n) {
 CUresult lg_simdrv_cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags) {
     const unsigned known =
         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     if (!memory || bytes == 0 || (flags & ~known)) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_VALUE);
     }
@@ -270,11 +237,8 @@ static lg_simdrv_object *find_host(lg_simdrv_context *context, const void *memor
 }
 
 CUresult lg_simdrv_cuMemFreeHost(void *memory) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     lg_simdrv_object *object = find_host(context, memory);
     if (!object || object->memory.host != memory) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_VALUE);
@@ -288,11 +252,7 @@ CUresult lg_simdrv_cuMemFreeHost(void *memory) {
 
 CUresult lg_simdrv_cuMemHostGetDevicePointer(CUdeviceptr *address, void *memory,
                                              unsigned int flags) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     const lg_simdrv_object *object = find_host(context, memory);
     if (!address || flags != 0 || !object) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_VALUE);

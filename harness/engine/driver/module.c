@@ -105,11 +105,8 @@ static CUresult load(lg_simdrv_context *context, const char *text, lg_diags *dia
 
 CUresult lg_simdrv_cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned int n_options,
                                       CUjit_option *options, void **values) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     if (!out || !image || (n_options && (!options || !values))) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_VALUE);
     }

@@ -5,11 +5,7 @@
 #include "support/alloc.h"
 
 CUresult lg_simdrv_cuStreamCreate(CUstream *out, unsigned int flags) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     if (!out || (flags != CU_STREAM_DEFAULT && flags != CU_STREAM_NON_BLOCKING)) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_VALUE);
     }
@@ -18,11 +14,7 @@ CUresult lg_simdrv_cuStreamCreate(CUstream *out, unsigned int flags) {
 }
 
 CUresult lg_simdrv_cuStreamDestroy(CUstream handle) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     lg_simdrv_object *stream = lg_simdrv_find(context, LG_SIMDRV_STREAM, handle);
     if (!stream) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_HANDLE);
@@ -32,11 +24,8 @@ CUresult lg_simdrv_cuStreamDestroy(CUstream handle) {
 }
 
 CUresult lg_simdrv_cuStreamSynchronize(CUstream handle) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     lg_simdrv_object *stream;
     error = lg_simdrv_find_stream(context, handle, &stream);
     if (!error) {
@@ -55,11 +44,8 @@ static CUresult query(lg_simdrv_context *context, uint64_t number) {
 }
 
 CUresult lg_simdrv_cuStreamQuery(CUstream handle) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     lg_simdrv_object *stream;
     error = lg_simdrv_find_stream(context, handle, &stream);
     if (!error) {
@@ -69,11 +55,8 @@ CUresult lg_simdrv_cuStreamQuery(CUstream handle) {
 }
 
 CUresult lg_simdrv_cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     lg_simdrv_object *stream;
     error = lg_simdrv_find_stream(context, handle, &stream);
     const lg_simdrv_object *waited = lg_simdrv_find(context, LG_SIMDRV_EVENT, event);
@@ -92,11 +75,7 @@ CUresult lg_simdrv_cuStreamWaitEvent(CUstream handle, CUevent event, unsigned in
 }
 
 CUresult lg_simdrv_cuEventCreate(CUevent *out, unsigned int flags) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     if (!out || (flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING))) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_VALUE);
     }

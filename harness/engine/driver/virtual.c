@@ -30,11 +30,7 @@ CUresult lg_simdrv_cuMemGetAllocationGranularity(size_t *granularity,
 
 CUresult lg_simdrv_cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t alignment,
                                        CUdeviceptr fixed, unsigned long long flags) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     // A wanted address is a hint; none of ours is more than granularity-aligned.
     (void)fixed;
     if (!address || !is_whole(bytes) || alignment > LG_SIMDRV_GRANULARITY || flags != 0) {
@@ -69,11 +65,7 @@ static lg_simdrv_object *next_within(lg_simdrv_object *from, lg_simdrv_kind kind
 }
 
 CUresult lg_simdrv_cuMemAddressFree(CUdeviceptr address, size_t bytes) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     lg_simdrv_object *range = next_within(context->objects, LG_SIMDRV_RANGE, address, bytes);
     if (!range || range->memory.address != address || range->memory.bytes != bytes ||
         next_within(context->objects, LG_SIMDRV_PIECE, address, bytes)) {
@@ -95,11 +87,7 @@ static size_t bytes_promised(const lg_simdrv_context *context) {
 
 CUresult lg_simdrv_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
                                const CUmemAllocationProp *prop, unsigned long long flags) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     if (!handle || !is_whole(bytes) || !is_ours(prop) || flags != 0) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_VALUE);
     }
@@ -122,11 +110,7 @@ static lg_simdrv_object *find_piece(lg_simdrv_context *context,
 
 // The memory stays as long as it is mapped.
 CUresult lg_simdrv_cuMemRelease(CUmemGenericAllocationHandle handle) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     lg_simdrv_object *piece = find_piece(context, handle);
     if (!piece) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_VALUE);
@@ -140,11 +124,7 @@ CUresult lg_simdrv_cuMemRelease(CUmemGenericAllocationHandle handle) {
 
 CUresult lg_simdrv_cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
                             CUmemGenericAllocationHandle handle, unsigned long long flags) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     lg_simdrv_object *piece = find_piece(context, handle);
     lg_simdrv_object *range = context->objects;
     while (range && !(range->kind == LG_SIMDRV_RANGE && lies_in(range, address, bytes))) {
@@ -170,11 +150,8 @@ static size_t bytes_mapped(lg_simdrv_context *context, CUdeviceptr address, size
 }
 
 CUresult lg_simdrv_cuMemUnmap(CUdeviceptr address, size_t bytes) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
+    CUresult error = CUDA_SUCCESS;
     if (!is_whole(bytes) || bytes_mapped(context, address, bytes) != bytes) {
         return lg_simdrv_leave(context, CUDA_ERROR_INVALID_VALUE);
     }
@@ -193,11 +170,7 @@ CUresult lg_simdrv_cuMemUnmap(CUdeviceptr address, size_t bytes) {
 
 CUresult lg_simdrv_cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access,
                                   size_t n) {
-    lg_simdrv_context *context;
-    CUresult error = lg_simdrv_enter(&context);
-    if (error) {
-        return error;
-    }
+    LG_ENTER(context);
     bool fine = access && n == 1 && access->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
                 access->location.id == 0 && access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     if (!fine || !is_whole(bytes) || bytes_mapped(context, address, bytes) != bytes) {

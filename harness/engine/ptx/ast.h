@@ -14,30 +14,30 @@
 
 // LG_PTX_TYPE(id, suffix, bytes)
 #define LG_PTX_TYPES(LG_PTX_TYPE)                                                                  \
-    LG_PTX_TYPE(B8, "b8", 1)                                                                       \
-    LG_PTX_TYPE(B16, "b16", 2)                                                                     \
-    LG_PTX_TYPE(B32, "b32", 4)                                                                     \
-    LG_PTX_TYPE(B64, "b64", 8)                                                                     \
-    LG_PTX_TYPE(B128, "b128", 16)                                                                  \
-    LG_PTX_TYPE(U8, "u8", 1)                                                                       \
-    LG_PTX_TYPE(U16, "u16", 2)                                                                     \
-    LG_PTX_TYPE(U32, "u32", 4)                                                                     \
-    LG_PTX_TYPE(U64, "u64", 8)                                                                     \
-    LG_PTX_TYPE(S8, "s8", 1)                                                                       \
-    LG_PTX_TYPE(S16, "s16", 2)                                                                     \
-    LG_PTX_TYPE(S32, "s32", 4)                                                                     \
-    LG_PTX_TYPE(S64, "s64", 8)                                                                     \
-    LG_PTX_TYPE(F16, "f16", 2)                                                                     \
-    LG_PTX_TYPE(F16X2, "f16x2", 4)                                                                 \
-    LG_PTX_TYPE(BF16, "bf16", 2)                                                                   \
-    LG_PTX_TYPE(BF16X2, "bf16x2", 4)                                                               \
-    LG_PTX_TYPE(F32, "f32", 4)                                                                     \
-    LG_PTX_TYPE(F64, "f64", 8)                                                                     \
-    LG_PTX_TYPE(PRED, "pred", 0)
+    LG_PTX_TYPE(B8, "b8", 1, BITS, NO_TYPE)                                                        \
+    LG_PTX_TYPE(B16, "b16", 2, BITS, B32)                                                          \
+    LG_PTX_TYPE(B32, "b32", 4, BITS, B64)                                                          \
+    LG_PTX_TYPE(B64, "b64", 8, BITS, NO_TYPE)                                                      \
+    LG_PTX_TYPE(B128, "b128", 16, BITS, NO_TYPE)                                                   \
+    LG_PTX_TYPE(U8, "u8", 1, INT, NO_TYPE)                                                         \
+    LG_PTX_TYPE(U16, "u16", 2, INT, U32)                                                           \
+    LG_PTX_TYPE(U32, "u32", 4, INT, U64)                                                           \
+    LG_PTX_TYPE(U64, "u64", 8, INT, NO_TYPE)                                                       \
+    LG_PTX_TYPE(S8, "s8", 1, INT, NO_TYPE)                                                         \
+    LG_PTX_TYPE(S16, "s16", 2, INT, S32)                                                           \
+    LG_PTX_TYPE(S32, "s32", 4, INT, S64)                                                           \
+    LG_PTX_TYPE(S64, "s64", 8, INT, NO_TYPE)                                                       \
+    LG_PTX_TYPE(F16, "f16", 2, FLOAT, NO_TYPE)                                                     \
+    LG_PTX_TYPE(F16X2, "f16x2", 4, PAIR, NO_TYPE)                                                  \
+    LG_PTX_TYPE(BF16, "bf16", 2, FLOAT, NO_TYPE)                                                   \
+    LG_PTX_TYPE(BF16X2, "bf16x2", 4, PAIR, NO_TYPE)                                                \
+    LG_PTX_TYPE(F32, "f32", 4, FLOAT, NO_TYPE)                                                     \
+    LG_PTX_TYPE(F64, "f64", 8, FLOAT, NO_TYPE)                                                     \
+    LG_PTX_TYPE(PRED, "pred", 0, PRED, NO_TYPE)
 
 typedef enum lg_ptx_type {
     LG_PTX_NO_TYPE = 0,
-#define LG_PTX_TYPE(id, suffix, bytes) LG_PTX_##id,
+#define LG_PTX_TYPE(id, suffix, bytes, class, wide) LG_PTX_##id,
     LG_PTX_TYPES(LG_PTX_TYPE)
 #undef LG_PTX_TYPE
         LG_PTX_N_TYPES
@@ -195,35 +195,9 @@ typedef enum lg_ptx_operand_kind {
 } lg_ptx_operand_kind;
 
 typedef enum lg_ptx_sreg {
-    LG_SREG_TID_X,
-    LG_SREG_TID_Y,
-    LG_SREG_TID_Z,
-    LG_SREG_NTID_X,
-    LG_SREG_NTID_Y,
-    LG_SREG_NTID_Z,
-    LG_SREG_CTAID_X,
-    LG_SREG_CTAID_Y,
-    LG_SREG_CTAID_Z,
-    LG_SREG_NCTAID_X,
-    LG_SREG_NCTAID_Y,
-    LG_SREG_NCTAID_Z,
-    LG_SREG_LANEID,
-    LG_SREG_WARPID,
-    LG_SREG_NWARPID,
-    LG_SREG_SMID,
-    LG_SREG_NSMID,
-    LG_SREG_GRIDID,
-    LG_SREG_LANEMASK_EQ,
-    LG_SREG_LANEMASK_LE,
-    LG_SREG_LANEMASK_LT,
-    LG_SREG_LANEMASK_GE,
-    LG_SREG_LANEMASK_GT,
-    LG_SREG_CLOCK,
-    LG_SREG_CLOCK_HI,
-    LG_SREG_CLOCK64,
-    LG_SREG_GLOBALTIMER,
-    LG_SREG_DYNAMIC_SMEM_SIZE,
-    LG_SREG_TOTAL_SMEM_SIZE,
+#define LG_PTX_SREG(id, name, type) LG_SREG_##id,
+#include "engine/ptx/sregs.def"
+#undef LG_PTX_SREG
     LG_N_SREGS
 } lg_ptx_sreg;
 

@@ -17,36 +17,11 @@ bool lg_decode_refuse(lg_decoder *d, const lg_ptx_insn *insn, const char *why) {
 }
 
 uint8_t lg_reg_bytes(lg_ptx_type type) {
-    switch (type) {
-    case LG_PTX_PRED:
+    uint32_t bytes = lg_ptx_type_bytes(type);
+    if (type == LG_PTX_PRED) {
         return 0;
-    case LG_PTX_B8:
-    case LG_PTX_U8:
-    case LG_PTX_S8:
-    case LG_PTX_B16:
-    case LG_PTX_U16:
-    case LG_PTX_S16:
-    case LG_PTX_F16:
-    case LG_PTX_BF16:
-        return 2;
-    case LG_PTX_B32:
-    case LG_PTX_U32:
-    case LG_PTX_S32:
-    case LG_PTX_F32:
-    case LG_PTX_F16X2:
-    case LG_PTX_BF16X2:
-        return 4;
-    case LG_PTX_B64:
-    case LG_PTX_U64:
-    case LG_PTX_S64:
-    case LG_PTX_F64:
-        return 8;
-    case LG_PTX_B128:
-    case LG_PTX_NO_TYPE:
-    case LG_PTX_N_TYPES:
-        break;
     }
-    return 255;
+    return bytes == 0 || bytes > 8 ? 255 : bytes == 1 ? 2 : (uint8_t)bytes;
 }
 
 static uint32_t take_slot(lg_decoder *d, uint8_t bytes) {
