@@ -127,38 +127,24 @@ static bool make_labels(const lg_kernel *kernel, lg_batch *batch) {
     return true;
 }
 
+static const char *const fault_texts[LG_N_PROOF_FAULTS] = {
+    [LG_PROOF_CLEAN] = "clean",
+    [LG_PROOF_AT_WIDTH] = "label C in one row",
+    [LG_PROOF_AT_WIDTH_LAST] = "label C in the last row",
+    [LG_PROOF_NEGATIVE] = "label -1 in one row",
+    [LG_PROOF_FAR] = "label C+100 in one row",
+    [LG_PROOF_LEAST] = "the least label of its type in one row",
+    [LG_PROOF_SEVERAL] = "bad labels in three rows",
+    [LG_PROOF_TARGET_ABOVE] = "target 1.5 in one row",
+    [LG_PROOF_TARGET_BELOW] = "target -0.5 in one row",
+    [LG_PROOF_TARGET_NAN] = "target NaN in one row",
+    [LG_PROOF_INPUT_ABOVE] = "probability 1.5 in one row",
+    [LG_PROOF_INPUT_BELOW] = "probability -0.5 in one row",
+    [LG_PROOF_INPUT_NAN] = "probability NaN in one row",
+};
+
 const char *lg_proof_fault_text(lg_proof_fault fault) {
-    switch (fault) {
-    case LG_PROOF_CLEAN:
-        return "clean";
-    case LG_PROOF_AT_WIDTH:
-        return "label C in one row";
-    case LG_PROOF_AT_WIDTH_LAST:
-        return "label C in the last row";
-    case LG_PROOF_NEGATIVE:
-        return "label -1 in one row";
-    case LG_PROOF_FAR:
-        return "label C+100 in one row";
-    case LG_PROOF_LEAST:
-        return "the least label of its type in one row";
-    case LG_PROOF_SEVERAL:
-        return "bad labels in three rows";
-    case LG_PROOF_TARGET_ABOVE:
-        return "target 1.5 in one row";
-    case LG_PROOF_TARGET_BELOW:
-        return "target -0.5 in one row";
-    case LG_PROOF_TARGET_NAN:
-        return "target NaN in one row";
-    case LG_PROOF_INPUT_ABOVE:
-        return "probability 1.5 in one row";
-    case LG_PROOF_INPUT_BELOW:
-        return "probability -0.5 in one row";
-    case LG_PROOF_INPUT_NAN:
-        return "probability NaN in one row";
-    case LG_N_PROOF_FAULTS:
-        break;
-    }
-    return "";
+    return fault < LG_N_PROOF_FAULTS ? fault_texts[fault] : "";
 }
 
 bool lg_proof_applies(const lg_kernel *kernel, lg_proof_fault fault) {

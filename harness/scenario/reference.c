@@ -4,33 +4,20 @@
 
 #include <float.h>
 
-static const char *type_name(const lg_field *field) {
-    switch (field->type) {
-    case LG_FIELD_I64:
-    case LG_FIELD_U64:
-        return "integer";
-    case LG_FIELD_F64:
-    case LG_FIELD_REAL:
-        return "number";
-    case LG_FIELD_BOOL:
-        return "true or false";
-    case LG_FIELD_TEXT:
-        return "text";
-    case LG_FIELD_CHOICE:
-        return "one of";
-    case LG_FIELD_I64_LIST:
-        return "list of integers";
-    case LG_FIELD_TEXT_LIST:
-        return "list of texts";
-    case LG_FIELD_CHOICE_SET:
-        return "list of";
-    case LG_FIELD_MAP:
-        return "mapping";
-    case LG_FIELD_CUSTOM:
-        return "";
-    }
-    return "";
-}
+static const char *const type_names[] = {
+    [LG_FIELD_I64] = "integer",
+    [LG_FIELD_U64] = "integer",
+    [LG_FIELD_F64] = "number",
+    [LG_FIELD_REAL] = "number",
+    [LG_FIELD_BOOL] = "true or false",
+    [LG_FIELD_TEXT] = "text",
+    [LG_FIELD_CHOICE] = "one of",
+    [LG_FIELD_I64_LIST] = "list of integers",
+    [LG_FIELD_TEXT_LIST] = "list of texts",
+    [LG_FIELD_CHOICE_SET] = "list of",
+    [LG_FIELD_MAP] = "mapping",
+    [LG_FIELD_CUSTOM] = "",
+};
 
 static void write_bounds(lg_str *out, const lg_field *field) {
     bool is_int = field->type == LG_FIELD_I64 || field->type == LG_FIELD_I64_LIST;
@@ -61,7 +48,7 @@ static void write_row(lg_str *out, const lg_field *field) {
     lg_str_printf(out, "| `%s` | ", field->key);
     lg_str value = {0};
     bool words_say_all = *field->range && field->choices;
-    lg_str_add(&value, words_say_all ? "" : type_name(field));
+    lg_str_add(&value, words_say_all ? "" : type_names[field->type]);
     write_bounds(&value, field);
     if (*field->range) {
         lg_str_printf(&value, "%s%s", value.n ? "; " : "", field->range);

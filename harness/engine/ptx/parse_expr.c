@@ -69,42 +69,30 @@ static bool parse_unary(lg_ptx_parser *parser, int64_t *value, int depth) {
     return true;
 }
 
+// Zero for what is not a binary operator.
 static int precedence(const lg_token *tok) {
-    if (tok->kind != LG_TOKEN_PUNCT) {
-        return 0;
+    static const struct {
+        int level, punct[4];
+    } table[] = {
+        {10, {'*', '/', '%'}},
+        {9, {'+', '-'}},
+        {8, {LG_PUNCT2('<', '<'), LG_PUNCT2('>', '>')}},
+        {7, {'<', '>', LG_PUNCT2('<', '='), LG_PUNCT2('>', '=')}},
+        {6, {LG_PUNCT2('=', '='), LG_PUNCT2('!', '=')}},
+        {5, {'&'}},
+        {4, {'^'}},
+        {3, {'|'}},
+        {2, {LG_PUNCT2('&', '&')}},
+        {1, {LG_PUNCT2('|', '|')}},
+    };
+    for (size_t i = 0; tok->kind == LG_TOKEN_PUNCT && i < sizeof table / sizeof table[0]; i++) {
+        for (int k = 0; k < 4 && table[i].punct[k]; k++) {
+            if (table[i].punct[k] == tok->punct) {
+                return table[i].level;
+            }
+        }
     }
-    switch (tok->punct) {
-    case '*':
-    case '/':
-    case '%':
-        return 10;
-    case '+':
-    case '-':
-        return 9;
-    case LG_PUNCT2('<', '<'):
-    case LG_PUNCT2('>', '>'):
-        return 8;
-    case '<':
-    case '>':
-    case LG_PUNCT2('<', '='):
-    case LG_PUNCT2('>', '='):
-        return 7;
-    case LG_PUNCT2('=', '='):
-    case LG_PUNCT2('!', '='):
-        return 6;
-    case '&':
-        return 5;
-    case '^':
-        return 4;
-    case '|':
-        return 3;
-    case LG_PUNCT2('&', '&'):
-        return 2;
-    case LG_PUNCT2('|', '|'):
-        return 1;
-    default:
-        return 0;
-    }
+    return 0;
 }
 
 static int64_t shift(int64_t a, int64_t b, bool left) {

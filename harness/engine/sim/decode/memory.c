@@ -249,25 +249,16 @@ bool lg_decode_atomic(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
     return true;
 }
 
-static uint64_t window_of(lg_ptx_space space) {
-    switch (space) {
-    case LG_SPACE_SHARED:
-        return LG_SHARED_WINDOW;
-    case LG_SPACE_LOCAL:
-        return LG_LOCAL_WINDOW;
-    case LG_SPACE_PARAM:
-        return LG_PARAM_WINDOW;
-    case LG_SPACE_GENERIC:
-    case LG_SPACE_GLOBAL:
-    case LG_SPACE_CONST:
-        break;
-    }
-    return 0;
-}
+// Zero for the spaces whose addresses are the generic ones.
+static const uint64_t windows[] = {
+    [LG_SPACE_SHARED] = LG_SHARED_WINDOW,
+    [LG_SPACE_LOCAL] = LG_LOCAL_WINDOW,
+    [LG_SPACE_PARAM] = LG_PARAM_WINDOW,
+};
 
 // An address in a window is its offset plus the window's base: an addition of a constant.
 bool lg_decode_cvta(lg_decoder *d, const lg_ptx_insn *insn, lg_insn *out) {
-    uint64_t window = window_of(insn->mods.space);
+    uint64_t window = windows[insn->mods.space];
     lg_ptx_insn add = *insn;
     add.op = window ? LG_OP_ADD : LG_OP_MOV;
     add.n_types = 1;

@@ -196,4 +196,13 @@ LANE_INLINE void flush_f32(f32 *to, const f32 *from) {
     }
 }
 
+// The two sources of a comparison as pa and pb: as they are, or with subnormals flushed.
+#define LOAD_PLAIN                                                                                 \
+    const void *pa = lane_in(regs, insn->src[0]);                                                  \
+    const void *pb = lane_in(regs, insn->src[1]);
+#define LOAD_FLUSHED                                                                               \
+    f32 pa[LG_LANES] __attribute__((aligned(64))), pb[LG_LANES] __attribute__((aligned(64)));      \
+    flush_f32(pa, lane_in(regs, insn->src[0]));                                                    \
+    flush_f32(pb, lane_in(regs, insn->src[1]));
+
 #endif

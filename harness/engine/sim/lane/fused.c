@@ -143,21 +143,10 @@ static void index_kept(char *regs, const lg_insn *insn, uint32_t active) {
 }
 
 lg_lane_fn *LG_ISA_NAME(lg_lane_fused)(lg_fused_kind kind) {
-    switch (kind) {
-    case LG_FUSED_EXP:
-        return exp_single;
-    case LG_FUSED_EXP_OF_SUB:
-        return exp_of_sub;
-    case LG_FUSED_EXP_PLUS:
-        return exp_plus;
-    case LG_FUSED_EXP_OF_SUB_PLUS:
-        return exp_of_sub_plus;
-    case LG_FUSED_INDEX:
-        return index_only;
-    case LG_FUSED_INDEX_KEPT:
-        return index_kept;
-    case LG_N_FUSED:
-        break;
-    }
-    return NULL;
+    static lg_lane_fn *const fns[LG_N_FUSED] = {
+        [LG_FUSED_EXP] = exp_single,    [LG_FUSED_EXP_OF_SUB] = exp_of_sub,
+        [LG_FUSED_EXP_PLUS] = exp_plus, [LG_FUSED_EXP_OF_SUB_PLUS] = exp_of_sub_plus,
+        [LG_FUSED_INDEX] = index_only,  [LG_FUSED_INDEX_KEPT] = index_kept,
+    };
+    return fns[kind];
 }

@@ -119,77 +119,31 @@ LANE_INLINE void lane_set_pred(char *regs, uint32_t slot, uint32_t bits, uint32_
 }
 
 // LANE_FN<n>(name, D, A, …, value): a lane function of n sources, `value` in terms of a, b, c, e.
-#define LANE_FN1(name, D, A, value)                                                                \
+#define LANE_SOURCE(T, x, n) const T *p##x = lane_in(regs, insn->src[n]);
+#define LANE_VALUE(T, x) const T x = p##x[i];
+#define LANE_FN(name, D, sources, values, value)                                                   \
     static void name(char *regs, const lg_insn *insn, uint32_t active) {                           \
-        const A *pa = lane_in(regs, insn->src[0]);                                                 \
-        D tmp[LG_LANES];                                                                           \
+        sources D tmp[LG_LANES];                                                                   \
         D *pd = lane_out(regs, insn->dst[0]);                                                      \
         D *out = active == LANE_ALL ? pd : tmp;                                                    \
         LANE_LOOP(LG_LANES) {                                                                      \
-            const A a = pa[i];                                                                     \
-            out[i] = (D)(value);                                                                   \
+            values out[i] = (D)(value);                                                            \
         }                                                                                          \
         if (__builtin_expect(active != LANE_ALL, 0)) {                                             \
             lane_blend(pd, tmp, active, sizeof(D));                                                \
         }                                                                                          \
     }
-
+#define LANE_FN1(name, D, A, value) LANE_FN(name, D, LANE_SOURCE(A, a, 0), LANE_VALUE(A, a), value)
 #define LANE_FN2(name, D, A, B, value)                                                             \
-    static void name(char *regs, const lg_insn *insn, uint32_t active) {                           \
-        const A *pa = lane_in(regs, insn->src[0]);                                                 \
-        const B *pb = lane_in(regs, insn->src[1]);                                                 \
-        D tmp[LG_LANES];                                                                           \
-        D *pd = lane_out(regs, insn->dst[0]);                                                      \
-        D *out = active == LANE_ALL ? pd : tmp;                                                    \
-        LANE_LOOP(LG_LANES) {                                                                      \
-            const A a = pa[i];                                                                     \
-            const B b = pb[i];                                                                     \
-            out[i] = (D)(value);                                                                   \
-        }                                                                                          \
-        if (__builtin_expect(active != LANE_ALL, 0)) {                                             \
-            lane_blend(pd, tmp, active, sizeof(D));                                                \
-        }                                                                                          \
-    }
-
+    LANE_FN(name, D, LANE_SOURCE(A, a, 0) LANE_SOURCE(B, b, 1), LANE_VALUE(A, a) LANE_VALUE(B, b), \
+            value)
 #define LANE_FN3(name, D, A, B, C, value)                                                          \
-    static void name(char *regs, const lg_insn *insn, uint32_t active) {                           \
-        const A *pa = lane_in(regs, insn->src[0]);                                                 \
-        const B *pb = lane_in(regs, insn->src[1]);                                                 \
-        const C *pc = lane_in(regs, insn->src[2]);                                                 \
-        D tmp[LG_LANES];                                                                           \
-        D *pd = lane_out(regs, insn->dst[0]);                                                      \
-        D *out = active == LANE_ALL ? pd : tmp;                                                    \
-        LANE_LOOP(LG_LANES) {                                                                      \
-            const A a = pa[i];                                                                     \
-            const B b = pb[i];                                                                     \
-            const C c = pc[i];                                                                     \
-            out[i] = (D)(value);                                                                   \
-        }                                                                                          \
-        if (__builtin_expect(active != LANE_ALL, 0)) {                                             \
-            lane_blend(pd, tmp, active, sizeof(D));                                                \
-        }                                                                                          \
-    }
-
+    LANE_FN(name, D, LANE_SOURCE(A, a, 0) LANE_SOURCE(B, b, 1) LANE_SOURCE(C, c, 2),               \
+            LANE_VALUE(A, a) LANE_VALUE(B, b) LANE_VALUE(C, c), value)
 #define LANE_FN4(name, D, A, B, C, E, value)                                                       \
-    static void name(char *regs, const lg_insn *insn, uint32_t active) {                           \
-        const A *pa = lane_in(regs, insn->src[0]);                                                 \
-        const B *pb = lane_in(regs, insn->src[1]);                                                 \
-        const C *pc = lane_in(regs, insn->src[2]);                                                 \
-        const E *pe = lane_in(regs, insn->src[3]);                                                 \
-        D tmp[LG_LANES];                                                                           \
-        D *pd = lane_out(regs, insn->dst[0]);                                                      \
-        D *out = active == LANE_ALL ? pd : tmp;                                                    \
-        LANE_LOOP(LG_LANES) {                                                                      \
-            const A a = pa[i];                                                                     \
-            const B b = pb[i];                                                                     \
-            const C c = pc[i];                                                                     \
-            const E e = pe[i];                                                                     \
-            out[i] = (D)(value);                                                                   \
-        }                                                                                          \
-        if (__builtin_expect(active != LANE_ALL, 0)) {                                             \
-            lane_blend(pd, tmp, active, sizeof(D));                                                \
-        }                                                                                          \
-    }
+    LANE_FN(name, D,                                                                               \
+            LANE_SOURCE(A, a, 0) LANE_SOURCE(B, b, 1) LANE_SOURCE(C, c, 2) LANE_SOURCE(E, e, 3),   \
+            LANE_VALUE(A, a) LANE_VALUE(B, b) LANE_VALUE(C, c) LANE_VALUE(E, e), value)
 
 // The modifiers of a form as bits, so that a topic says in one place which it takes: a modifier
 // that nobody looks at must not be dropped silently.

@@ -27,14 +27,6 @@
     FORM(set_##cmp##_##T, f16, mask_##cmp##_##T, finish_set_2, 0x3c00u)                            \
     FORM(set_##cmp##_##T, bf16, mask_##cmp##_##T, finish_set_2, 0x3f80u)
 
-#define LOAD_PLAIN                                                                                 \
-    const void *pa = lane_in(regs, insn->src[0]);                                                  \
-    const void *pb = lane_in(regs, insn->src[1]);
-#define LOAD_FLUSHED                                                                               \
-    f32 pa[LG_LANES] __attribute__((aligned(64))), pb[LG_LANES] __attribute__((aligned(64)));      \
-    flush_f32(pa, lane_in(regs, insn->src[0]));                                                    \
-    flush_f32(pb, lane_in(regs, insn->src[1]));
-
 #define SET_INT(cmp, T) SET(cmp, T, LOAD_PLAIN, compare_##cmp##_##T) SET_HALVES(cmp, T)
 #define SET_u16(cmp, p, v) SET_INT(cmp, u16)
 #define SET_u32(cmp, p, v) SET_INT(cmp, u32)

@@ -27,14 +27,6 @@ static void finish_not(char *regs, const lg_insn *insn, uint32_t active, uint32_
         finish_not(regs, insn, active, name##_mask(regs, insn), 3);                                \
     }
 
-#define LOAD_PLAIN                                                                                 \
-    const void *pa = lane_in(regs, insn->src[0]);                                                  \
-    const void *pb = lane_in(regs, insn->src[1]);
-#define LOAD_FLUSHED                                                                               \
-    f32 pa[LG_LANES] __attribute__((aligned(64))), pb[LG_LANES] __attribute__((aligned(64)));      \
-    flush_f32(pa, lane_in(regs, insn->src[0]));                                                    \
-    flush_f32(pb, lane_in(regs, insn->src[1]));
-
 #define SETP_u16(name, p, v) SETP(setp_##name##_u16, u16, LOAD_PLAIN, compare_##name##_u16)
 #define SETP_u32(name, p, v) SETP(setp_##name##_u32, u32, LOAD_PLAIN, compare_##name##_u32)
 #define SETP_u64(name, p, v) SETP(setp_##name##_u64, u64, LOAD_PLAIN, compare_##name##_u64)

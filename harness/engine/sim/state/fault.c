@@ -85,23 +85,10 @@ void lg_raise(lg_exec *x, const lg_insn *insn, int lane, lg_sim_status status,
     x->result->fault = fault;
 }
 
-static const char *space_name(lg_ptx_space space) {
-    switch (space) {
-    case LG_SPACE_GENERIC:
-        return "generic";
-    case LG_SPACE_GLOBAL:
-        return "global";
-    case LG_SPACE_SHARED:
-        return "shared";
-    case LG_SPACE_LOCAL:
-        return "local";
-    case LG_SPACE_CONST:
-        return "const";
-    case LG_SPACE_PARAM:
-        return "param";
-    }
-    return "unknown";
-}
+static const char *const space_names[] = {
+    [LG_SPACE_GENERIC] = "generic", [LG_SPACE_GLOBAL] = "global", [LG_SPACE_SHARED] = "shared",
+    [LG_SPACE_LOCAL] = "local",     [LG_SPACE_CONST] = "const",   [LG_SPACE_PARAM] = "param",
+};
 
 // The window an address belongs to as an allocation, for those that are not global memory.
 static bool nearest_window(const lg_exec *x, lg_sim_fault *fault) {
@@ -163,7 +150,7 @@ static void describe_distance(const lg_sim_fault *fault, const lg_alloc *nearest
                  what, nearest->base);
     } else {
         snprintf(owner, sizeof owner, "the %" PRIu64 " bytes of %s memory", fault->nearest_bytes,
-                 space_name(fault->space));
+                 space_names[fault->space]);
     }
     if (fault->address < 4096 && nearest) {
         snprintf(out, n, ": a null pointer");
